@@ -1,8 +1,8 @@
 import CoreMLImport
 import Testing
 
-/// Folding of operations on large constants before the engine reads the graph. The fixtures' tests run every graph
-/// folded, too.
+/// Folding of operations on large constants before the engine reads the graph. The fixtures' tests also run every
+/// graph folded.
 @Suite struct GraphFoldingTests {
     /// A 1 × 1 convolution of two channels with 16-bit weights, followed by `rest`.
     private func convolution(
@@ -34,7 +34,7 @@ import Testing
         return try GraphRunner(graph).run(["x": input])["y"]?.values ?? []
     }
 
-    @Test("factors and biases behind a convolution become its weights and one addition")
+    @Test("factors and biases after a convolution become its weights and one addition")
     func factorsAndBiasesBehindAConvolutionGoIntoIt() throws {
         let graph = try convolution { graph, sum in
             let biased = try graph.add(sum, graph.floats([1, -1], shape: [1, 2, 1, 1]))
@@ -47,7 +47,7 @@ import Testing
         #expect(try run(graph.folded()) == [112.5, 1295])
     }
 
-    @Test("factors behind a convolution in groups go into its weights")
+    @Test("factors after a grouped convolution are folded into its weights")
     func groupsHaveTheirOwnFactors() throws {
         let graph = try convolution(groups: 2) { graph, sum in
             try graph.scaled(graph.multiply(graph.floats([2, 4], shape: [2, 1, 1]), sum), by: 10)
@@ -64,7 +64,7 @@ import Testing
         }
         #expect(types(graph.folded()).contains("Multiply"))
         #expect(try run(graph.folded()) == [210, 860])
-        // A factor along another axis, and a computed one.
+        // A factor along another axis.
         let other = try convolution { graph, sum in
             try graph.multiply(sum, graph.floats([1, 2], shape: [1, 1, 1, 2]))
         }

@@ -59,7 +59,8 @@ final class GraphRunner {
         ov_core_free(core)
     }
 
-    /// Runs the graph; returns results by name. Inputs must fit their parameter, or their own shape if it is open.
+    /// Runs the graph; returns the results by name. The numbers of an input must fill its parameter's shape, or their
+    /// own shape if the parameter's is open.
     func run(_ inputs: [String: Array]) throws -> [String: Array] {
         var request: OpaquePointer?
         try check("create a request", ov_compiled_model_create_infer_request(compiled, &request))

@@ -2,7 +2,7 @@ import CoreMLImport
 import Foundation
 import Testing
 
-/// Recurrent layers and loops: the engine repeats one round, so a model of many steps is as large as one of few.
+/// Recurrent layers and loops: the engine repeats one round, so a graph of many steps is as large as one of few.
 @Suite struct LoopTests {
     /// The operations of a graph, including those in its loops.
     private func operations(_ graph: Graph) -> [String] {
@@ -26,7 +26,7 @@ import Testing
         return try ProgramTranslator(model.description, files: WeightFiles(files)).translate(model.reader).graph
     }
 
-    /// Models of 80 and 90 steps have as many operations as one step needs.
+    /// The models have 80 or 90 steps; their graphs need only the operations of one step.
     @Test(
         "a recurrent layer or loop of many steps is translated once and repeated",
         arguments: [
@@ -44,14 +44,14 @@ import Testing
         #expect(operations.count < 180, "\(operations.count) operations")
     }
 
-    /// A cell that the engine supports becomes its own operation: a scaled tanh without parameters is a tanh.
-    @Test("a recurrent cell that the engine has becomes one RNNSequence operation")
+    /// A cell that the engine supports becomes the engine's operation: a scaled tanh without parameters is a tanh.
+    @Test("a recurrent cell that the engine supports becomes one RNNSequence operation")
     func aCellOfTheEnginesIsOneOperation() throws {
         let operations = operations(try graph("networks", "simple-rnn-scaled-tanh-sequence.mlmodel"))
         #expect(operations.count { $0 == "RNNSequence" } == 1 && !operations.contains("Loop"))
     }
 
-    /// There must be two back edges: that of the counter and that of the list. Without the second one, values may still
+    /// There must be two back edges: one for the counter and one for the list. Without the second one, values may still
     /// be correct, because the engine happens to write in place.
     @Test(
         "a list that a loop writes under a second name is handed to the next round",
@@ -62,8 +62,8 @@ import Testing
         #expect(lines.count == 1 + 2, "\(lines)")
     }
 
-    /// A loop whose shapes grow is unrolled.
-    @Test("a loop with a round that ends early is written out without a Loop operation")
+    /// A loop with loopBreak or loopContinue is unrolled.
+    @Test("a loop with a round that ends early is unrolled, without a Loop operation")
     func aLoopWithARoundThatEndsEarlyIsWrittenOut() throws {
         #expect(!operations(try graph("networks", "loop-interrupted.mlmodel")).contains("Loop"))
     }

@@ -11,7 +11,7 @@ import Testing
     func computesWhatTheOracleComputes(fixture: Fixture, isFolded: Bool) throws {
         let model = try ModelSpecification(fixture.bytes())
         let network = try NeuralNetwork(model.reader)
-        // Their inputs are sequences, although the description has the shape of one step.
+        // The inputs of these fixtures are sequences, although the description declares the shape of one step.
         let takesSequences = fixture.testDescription.contains("/steps-")
         let translated = try NetworkTranslator.translate(network, model.description, takesSequences: takesSequences)
         let runner = try GraphRunner(isFolded ? translated.graph.folded() : translated.graph)

@@ -51,8 +51,8 @@ import Testing
         }
     }
 
-    /// Extents chosen by requests: with open extents, a program gives the same results for the default size as with
-    /// fixed ones.
+    /// With open extents, which requests choose, a program gives the same results for the default size as with fixed
+    /// ones.
     @Test("an ML Program with open extents takes the size of the request")
     func openExtentsTakeTheSizeOfTheRequest() throws {
         let fixture = try #require(Self.fixtures.first { $0.url.lastPathComponent == "open_shapes.mlpackage" })

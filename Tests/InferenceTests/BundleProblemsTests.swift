@@ -3,9 +3,9 @@ import Inference
 import TestSupport
 import Testing
 
-/// Every mistake in a bundle is found, all of them at once, each with its place.
+/// Every mistake in a bundle is reported, all of them at once, each with its path.
 @Suite struct BundleProblemsTests {
-    /// A bundle without a mistake, for an engine with a picture input and three classes.
+    /// A valid bundle for an engine with a picture input and three classes.
     private static let good = """
         {
           "name": "good", "id": "good", "version": "1",
@@ -56,7 +56,7 @@ import Testing
         #expect(try await problems(json) == [])
     }
 
-    /// The text that is replaced, its replacement, and how the problem must then begin and what it must mention.
+    /// The text to replace, its replacement, the beginning of the expected problem, and a text that it must contain.
     @Test(
         "each mistake in model.json is reported with its path and the reason",
         arguments: [
@@ -218,7 +218,7 @@ import Testing
     @Test(
         "forms of model.json that TensorIO accepts have no problems",
         arguments: [
-            // What TensorIO takes is taken: the file's name instead of a backend, channels without a bias, scale alone.
+            // TensorIO's files are accepted: a file name instead of a backend, channels without a bias, only a scale.
             (", \"backend\": \"onnx\"", ""),
             ("\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {\"scale\": 2}"),
             ("\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {\"bias\": {\"g\": 1}}"),

@@ -3,11 +3,11 @@ import Inference
 import TestSupport
 import Testing
 
-/// Models that compute with 8-bit integers are known by their files, on every processor.
+/// Models that compute with 8-bit integers are recognized by their files, on every processor.
 @Suite struct ByteProductsTests {
     private static let root = SharedData.packageRoot
 
-    /// By file, how many layers the engine computed with bytes (Tests/FixtureMakers/make-quantized-fixtures).
+    /// By file, the number of layers that the engine computes with bytes (Tests/FixtureMakers/make-quantized-fixtures).
     private static func cases() throws -> [String: Int] {
         let text = try Data(contentsOf: root.appendingPathComponent("Tests/Fixtures/quantized/cases.json"))
         return try JSONDecoder().decode([String: Int].self, from: text)
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// Counted like the fixtures, by the script.
+    /// The expected numbers were counted by the script, as for the fixtures.
     @Test(
         "the 8-bit layers of real TensorFlow Lite models are counted as the fixture script counts them",
         .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// oneDNN's names, which it compares in small letters.
+    /// oneDNN's names, which it compares in lower case.
     @Test("oneDNN's instruction-set limits without VNNI are recognized in upper and lower case")
     func limitsWithoutVNNI() {
         for name in ["SSE41", "AVX", "AVX2", "avx2", "AVX512_CORE"] { #expect(ByteProducts.lacksVNNI(name), "\(name)") }
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("the advice on 8-bit layers is absent for none, singular for one layer and plural for two")
+    @Test("the advice on 8-bit layers is absent for no layer, singular for one layer and plural for two")
     func theSentence() {
         #expect(ByteProducts.advice(layers: 0, because: "x") == nil)
         #expect(ByteProducts.advice(layers: 1, because: "x")?.hasPrefix("1 of its layers computes with") == true)

@@ -23,8 +23,8 @@ import Testing
         #expect(CompiledModelCache.prune(AbsentPath.path, to: 0).files == 0)
     }
 
-    /// A model would change its engine in silence.
-    @Test("pruning the cache removes compiled models before the choices of engines, which are older")
+    /// Otherwise a model would silently change its engine.
+    @Test("pruning the cache removes compiled models before the older decisions on engines")
     func choicesOfEnginesGoLast() throws {
         let folder = try TemporaryFolder()
         for (index, name) in ["a.engine", "b.engine", "c.blob", "d.answers"].enumerated() {
@@ -40,7 +40,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["b.engine"])
     }
 
-    /// Bytes that removing them would not free do not count.
+    /// Removing a link or folder would not free the bytes.
     @Test("links and folders named .blob neither count for the cache's size nor are removed")
     func onlyFilesCount() throws {
         let folder = try TemporaryFolder(), elsewhere = try TemporaryFolder()

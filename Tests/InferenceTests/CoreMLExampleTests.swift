@@ -3,7 +3,7 @@ import Inference
 import TestSupport
 import Testing
 
-/// Core ML files by `import Inference`, under Core ML's names: what Tests/Consumer does, its own package.
+/// Core ML files with `import Inference`, under Core ML's names, as in the package Tests/Consumer.
 @Suite struct CoreMLExampleTests {
     private static let examples = SharedData.packageRoot.appendingPathComponent("examples/coreml")
 
@@ -22,7 +22,7 @@ import Testing
             return
         }
         #expect(state == "failed")
-        // As scikit-learn has it: Tests/Fixtures/coreml/product/expected.json.
+        // The value that scikit-learn computes: Tests/Fixtures/coreml/product/expected.json.
         let successful = odds.first { $0.label == "successful" }?.value ?? 0
         #expect(abs(successful - 8.603486614185387e-09) < 1e-15)
     }

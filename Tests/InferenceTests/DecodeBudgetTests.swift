@@ -4,7 +4,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// The memory of all pictures that are decoded at a time.
+/// The budget for the memory of all pictures that are decoded at the same time.
 @Suite struct DecodeBudgetTests {
     private let mebibyte = 1 << 20
 
@@ -16,7 +16,7 @@ import Testing
         Issue.record("waited in vain")
     }
 
-    /// The outcome for a picture that asks for room.
+    /// Requests memory for a picture; the task returns the outcome.
     private func ask(
         _ budget: DecodeBudget, _ bytes: Int, of client: UInt64 = 0, until deadline: MonotonicInstant? = nil
     ) -> Task<Result<DecodeBudget.Room?, AdmissionError>, Never> {
@@ -38,7 +38,7 @@ import Testing
         #expect(budget.usage.used == 0 && budget.usage.waiting == 0)
     }
 
-    @Test("a picture below the free size takes no room and is not held up by a full budget")
+    @Test("a picture below the free size takes no memory and does not wait by a full budget")
     func smallPicturesNeedNone() async throws {
         let budget = DecodeBudget()
         budget.use(total: 1)
@@ -49,14 +49,14 @@ import Testing
         large?.release()
     }
 
-    @Test("a client's small picture waits behind its large one, even where there is room for it")
+    @Test("a client's small picture waits behind its large one, even if memory is available")
     func picturesOfOneClientAreDecodedInOrder() async throws {
         let budget = DecodeBudget()
         budget.use(total: 100 * mebibyte)
         let first = try await budget.take(60 * mebibyte, until: nil)
         let large = ask(budget, 80 * mebibyte)
         try await until { budget.usage.waiting == 1 }
-        // There would be room for these.
+        // Memory is available for these.
         let small = ask(budget, 20 * mebibyte)
         try await until { budget.usage.waiting == 2 }
         #expect(budget.usage.used == 60 * mebibyte)
@@ -92,14 +92,14 @@ import Testing
         }
         first?.release()
         for task in tasks { try await task.value }
-        // After 100 MiB of the heavy client: 60 and 60 of the light one, then 100, and the last 60.
+        // After the heavy client's 100 MiB: 60 and 60 of the light client, then 100, and the last 60.
         #expect(
             order.withLock { $0 }
                 == ["light 1", "light 2", "heavy 1", "light 3", "heavy 2", "heavy 3", "heavy 4"])
         #expect(budget.usage.used == 0 && budget.usage.waiting == 0)
     }
 
-    @Test("a picture larger than the whole budget waits until the budget is empty, then is decoded alone")
+    @Test("a picture larger than the whole budget waits until no other picture holds memory")
     func whatIsLargerThanEverythingIsDecodedAlone() async throws {
         let budget = DecodeBudget()
         budget.use(total: 10 * mebibyte)
@@ -116,7 +116,7 @@ import Testing
         #expect(budget.usage.used == 0)
     }
 
-    @Test("a wait for room ends at its deadline or with its cancelled task; the picture behind gets the room")
+    @Test("a wait for memory ends at its deadline or when its task is cancelled; the next picture gets the memory")
     func aWaitEndsWithItsDeadlineOrItsTask() async throws {
         let budget = DecodeBudget()
         budget.use(total: 10 * mebibyte)

@@ -3,7 +3,7 @@ import Inference
 import TestSupport
 import Testing
 
-/// A picture that one version has decoded, for another version: it is used only where the tensors are made alike.
+/// A picture that one version has decoded is used by another version only if their tensors have the same form.
 @Suite(.timeLimit(.minutes(2))) struct DecodedInputTests {
     /// Pictures of one colour.
     private static let red =
@@ -11,7 +11,7 @@ import Testing
     private static let green =
         "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAD0lEQVR4nGNg+M8AQhAKABvyA/1tVLjHAAAAAElFTkSuQmCC"
 
-    /// A model that gives what it takes: the mean colour, whose channels are its classes.
+    /// A model that returns its input: the mean color; its channels are the classes.
     private static func model(
         _ labels: String, in folder: TemporaryFolder, scale: String = "0.00392156862745098"
     ) async throws -> Model {
@@ -38,7 +38,7 @@ import Testing
         return try await model.classification(of: image, top: 1, options: options).classifications.first?.label
     }
 
-    @Test("a kept picture is used by a model whose input is alike, and decoded again by any other")
+    @Test("a kept picture is used by a model whose input has the same form, and decoded again by any other")
     func aKeptPictureIsForModelsOfTheSameInput() async throws {
         let folder = try TemporaryFolder()
         let first = try await Self.model("red\ngreen\nblue\n", in: folder)
@@ -48,7 +48,7 @@ import Testing
         let green = EncodedImage([UInt8](try #require(Data(base64Encoded: Self.green))))
         let junk = EncodedImage(Array("no picture".utf8))
         let kept = DecodedInput()
-        // Nothing is kept yet.
+        // No picture is kept yet.
         await #expect(throws: InferenceError.self) { try await label(alike, junk, as: kept) }
         #expect(try await label(first, red, keeping: kept) == "red")
         #expect(try await label(alike, junk, as: kept) == "a", "the bytes are not read")
@@ -58,7 +58,7 @@ import Testing
             return
         }
         #expect(try await label(other, green, as: kept) == "b")
-        // Of several pictures the first is kept.
+        // Of several pictures, the first is kept.
         #expect(try await label(first, green, keeping: kept) == "green")
         #expect(try await label(alike, junk, as: kept) == "a")
     }

@@ -1,7 +1,7 @@
 import Inference
 import Testing
 
-/// The model that a request means which names none, from the properties of the versions.
+/// The model for requests without a model name, decided from the properties of the versions.
 @Suite struct DefaultModelDecisionTests {
     typealias Candidate = DefaultModel.Candidate
 
@@ -40,8 +40,7 @@ import Testing
             #expect(try decide(purpose, ["a": Self.toCome, "b": Self.ready]) == .model("b", isAvailable: true))
             #expect(try decide(purpose, ["b": Self.ready, "a": Self.ready]) == .model("a", isAvailable: true))
         }
-        // Which lazy model without model.json finds things shows when it is loaded; classifiers have labels beside
-        // them.
+        // The task of a lazy model without model.json is known only after loading; classifiers have files with labels.
         #expect(try decide(task, ["a": Self.undetermined, "b": Self.failed]) == .model("a", isAvailable: true))
         #expect(try decide(task, ["a": Self.undetermined, "b": Self.toCome]) == .model("b", isAvailable: true))
         #expect(try decide(.classification, ["a": Self.undetermined]) == .none)
@@ -56,7 +55,7 @@ import Testing
         #expect(try decide(configured: "none", settled: "a", ["a": Self.ready]) == .model("none", isAvailable: true))
     }
 
-    @Test("a configured model is the default of its task; for a task that it does not do, another model is")
+    @Test("a configured model is the default of its task; for another task, another model is chosen")
     func aConfiguredModel_standsBackForATaskThatItDoesNotDo() throws {
         let task = DefaultModel.Purpose.task(.embed)
         for candidate in [Self.ready, Self.failed, Self.undecided, Self.undetermined] {
@@ -67,7 +66,7 @@ import Testing
             try decide(task, configured: "b", ["a": Self.ready, "b": Self.other]) == .model("a", isAvailable: true))
     }
 
-    @Test("a settled default stays while ready, to be loaded or coming back; else a ready model takes over")
+    @Test("a settled default stays while ready, loadable or retried; otherwise a ready model takes over")
     func aSettledClassifier_staysAsLongAsItCanBeAsked() throws {
         for candidate in [Self.ready, Self.toCome, Self.comingBack] {
             #expect(try decide(settled: "b", ["a": Self.ready, "b": candidate]) == .model("b", isAvailable: true))

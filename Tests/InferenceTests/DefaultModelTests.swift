@@ -2,10 +2,9 @@ import Foundation
 import Inference
 import Testing
 
-/// The model that a request without a model name uses.
+/// The default model of a request without a model name.
 @Suite(.timeLimit(.minutes(2))) struct DefaultModelTests {
-    /// A model that is added does not change what a route without a name means; one that goes does, and that is
-    /// reported.
+    /// Adding a model does not change the default of a route; removing the default does, and is reported.
     @Test("an added model does not change the default classifier; removing the default does, and is reported")
     func theDefaultStays() async throws {
         let folder = try TemporaryFolder()
@@ -29,9 +28,8 @@ import Testing
         #expect(repository.settleDefault() == nil)
     }
 
-    /// A model.json with `$decide` in it is not finished: a request without a name does not mean it, one with its name
-    /// does.
-    @Test("a model whose model.json has a $decide is not the default, and is served under its own name")
+    /// A model.json with `$decide` is incomplete: its model serves only requests that name it.
+    @Test("a model whose model.json contains $decide is not the default, and is served by its name")
     func anUnfinishedModelIsNotTheDefault() async throws {
         let folder = try TemporaryFolder()
         func classifier(_ mark: String, load: String) -> String {
@@ -65,7 +63,7 @@ import Testing
         }
     }
 
-    /// A lack of threads, say, passes: another model would answer with other labels meanwhile, without a word.
+    /// A lack of threads, for example, is temporary: meanwhile another model would silently answer with other labels.
     @Test("the default classifier stays while threads for its load are lacking; an unload changes the default")
     func theDefaultStaysWhereItCannotBeLoadedForAWhile() async throws {
         let folder = try TemporaryFolder()
@@ -90,13 +88,13 @@ import Testing
         #expect(repository.settleDefault() == nil && repository.defaultClassifier == "a")
         repository.unloadIdle()
         #expect(repository.defaultClassifier == "a")
-        // Its threads are another model's now.
+        // Another model uses its threads now.
         try write("c", load: "eager")
         try repository.discover()
         await repository.loadEager()
         await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "a") }
         #expect(repository.defaultClassifier == "a" && repository.settleDefault() == nil)
-        // Who unloads it means it.
+        // An unload is intentional.
         try repository.unload("a")
         #expect(repository.defaultClassifier == "b")
     }

@@ -26,7 +26,6 @@ import Testing
         #expect(roundTrip(2, .bool) == 1)
     }
 
-    /// Every 16-bit pattern goes to a 32-bit float and back unchanged.
     @Test("every 16-bit float survives the conversion to a 32-bit float and back")
     func everyHalfSurvives() {
         for bits in UInt16.min...UInt16.max {
@@ -46,7 +45,7 @@ import Testing
         #expect(ElementConversion.half(from: 65519.996) == 0x7BFF)
         #expect(ElementConversion.half(from: 65520) == 0x7C00)
         #expect(ElementConversion.half(from: 1e9) == 0x7C00)
-        // 1 + 2^-11 lies between 1 and the next half: the even one is 1.
+        // 1 + 2^-11 is half-way between 1 and the next half: the even one is 1.
         #expect(ElementConversion.half(from: 1 + 0x1p-11) == 0x3C00)
         #expect(ElementConversion.half(from: 1 + 3 * 0x1p-11) == 0x3C02)
         #expect(ElementConversion.half(from: 0x1p-24) == 1)
@@ -62,7 +61,7 @@ import Testing
         #expect(roundTrip(-(1 + 0x1p-8 + 0x1p-20), .bfloat16) == -(1 + 0x1p-7))
         #expect(roundTrip(Double(Float.greatestFiniteMagnitude), .bfloat16) == .infinity)
         #expect(roundTrip(-.infinity, .bfloat16) == -.infinity)
-        // Of a NaN whose mark is in the half that is dropped.
+        // A NaN with all its mantissa bits in the half that is dropped.
         #expect(roundTrip(Double(Float(bitPattern: 0x7F80_0001)), .bfloat16).isNaN)
         #expect(roundTrip(.nan, .bfloat16).isNaN)
     }

@@ -3,13 +3,13 @@ import Inference
 import TestSupport
 import Testing
 
-/// Embedders as transformers and others export them: which output is the embedding, and how its vectors become one.
+/// Embedders as exported by transformers and others: which output is the embedding, and how it is pooled.
 @Suite struct EmbedderFoldersTests {
     private static let picture = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
     private static let processor = #"{"image_processor_type": "ViTImageProcessor", "size": 32}"#
     private static let dino = #"{"architectures": ["Dinov2Model"]}"#
 
-    /// Loads a folder with a model that gives 0, 1, 2, … in every output.
+    /// Loads a folder with a model that returns 0, 1, 2, … in every output.
     private static func load(
         _ files: [String: String], outputs: [(String, Shape)] = [("last_hidden_state", [1, 5, 4])]
     ) async throws -> Model {
@@ -36,7 +36,7 @@ import Testing
         return values.map { Float(Double($0) / length) }
     }
 
-    @Test("a folder whose files say the pooling embeds by it")
+    @Test("a folder whose files state the pooling uses it")
     func poolingOfFolders() async throws {
         let first: [Float] = [0, 1, 2, 3], mean: [Float] = [8, 9, 10, 11]
         let pooling = "1_Pooling/config.json"
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("an output that the model has pooled itself is taken as it is")
+    @Test("an output that the model has pooled itself is used unchanged")
     func pooledOutputs() async throws {
         let files = ["config.json": Self.dino, "preprocessor_config.json": Self.processor]
         let outputs: [(String, Shape)] = [("last_hidden_state", [1, 5, 4]), ("pooler_output", [1, 20])]
@@ -91,7 +91,7 @@ import Testing
         ]
     }
 
-    @Test("the pooling of model.json is the embedding's, and a tensor that it does not fit is a problem")
+    @Test("the pooling of model.json is used, and is a problem if it does not fit the tensor")
     func poolingOfModelJSON() async throws {
         let cls = try await Self.load(Self.manifest(#", "pooling": "cls", "normalize": "none""#))
         #expect(try await Self.embedding(cls) == [0, 1, 2, 3])

@@ -3,9 +3,9 @@ import Inference
 import Synchronization
 import Testing
 
-/// The choice between two engines for an ONNX file, without either.
+/// The choice between two engines for an ONNX file, with fake engines.
 struct EngineChoiceTests {
-    /// An engine that reads what it is asked to, or refuses.
+    /// An engine that reads every file, or refuses every file.
     private final class ScriptedEngine: Engine {
         let version: String
         let build: String
@@ -77,11 +77,11 @@ struct EngineChoiceTests {
         #expect(opened.use?.reason == "OpenVINO cannot read it: no LinearClassifier")
     }
 
-    /// The answers of a model do not change because a library went.
+    /// The answers of a model do not change because a library was removed.
     @Test("a model that ran on ONNX Runtime fails once the library is gone, even if OpenVINO now reads the file")
     func aModelOfTheSecondEngineFailsWhenThatIsGone() throws {
         _ = try engine(refusing, onnxRuntime).open(source)
-        // The first engine would read it by now: an update.
+        // The first engine can read it now, after an update.
         let error = #expect(throws: EngineError.self) { try engine(openVINO, nil).open(source) }
         #expect(
             error?.detail
@@ -89,32 +89,31 @@ struct EngineChoiceTests {
         )
     }
 
-    @Test("another version of OpenVINO opens the choice of engine again")
+    @Test("another version of OpenVINO causes a new choice of engine")
     func anotherVersionOfAnEngineOpensTheQuestionAgain() throws {
         _ = try engine(refusing, onnxRuntime).open(source)
         let opened = try engine(ScriptedEngine("OpenVINO 2"), onnxRuntime).open(source)
         #expect(opened.use?.name == "openvino" && opened.question != nil)
-        // The engine changes, and that is said.
+        // The engine changes, and the change is reported.
         #expect(
             opened.use?.reason
                 == "other builds of the engines ran it on ONNX Runtime, because OpenVINO cannot read it: no LinearClassifier"
         )
-        // It is the load check's process that settles it: the daemon's own load has to say so too.
+        // The load check's process makes the decision: the daemon's own load must report the change too.
         try #require(opened.question).settle(nil)
         let again = try engine(ScriptedEngine("OpenVINO 2"), onnxRuntime).open(source)
         #expect(again.question == nil && again.use?.reason == opened.use?.reason)
     }
 
-    /// A library of one's own may have the version of the one that comes with Ocelli.
-    @Test("another build of the same version of ONNX Runtime opens the choice of engine again")
+    /// A user's own library may have the same version as the included one.
+    @Test("another build of the same version of ONNX Runtime causes a new choice of engine")
     func anotherBuildOfAnEngineOpensTheQuestionAgain() throws {
         try #require(try engine(openVINO, onnxRuntime).open(source).question).settle(nil)
         #expect(try engine(openVINO, onnxRuntime).open(source).question == nil)
         #expect(try engine(openVINO, ScriptedEngine("ONNX Runtime 1", build: "2")).open(source).question != nil)
     }
 
-    /// By contents: another file of the same name has a choice of its own.
-    @Test("a file with other contents under the same name has a choice of engine of its own")
+    @Test("a file with other contents under the same name gets a separate choice of engine")
     func theChoiceIsOfTheContents() throws {
         let engine = engine(openVINO, onnxRuntime)
         try #require(try engine.open(source).question).settle("computes it wrongly")

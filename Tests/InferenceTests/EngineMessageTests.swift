@@ -3,7 +3,7 @@ import Inference
 import TestSupport
 import Testing
 
-/// The engine's messages in one line, which begins with the reason. The messages are those of OpenVINO 2026.4.1.
+/// The engine's messages as one line, which begins with the reason. The messages are those of OpenVINO 2026.4.1.
 @Suite struct EngineMessageTests {
     private static let frames = """
         Exception from src/inference/src/cpp/core.cpp:84:
@@ -96,7 +96,7 @@ import Testing
         #expect(EngineMessage.summary(of: String(repeating: "r", count: 5000)).count == 403)
     }
 
-    /// A file that the engine refuses: joins [1, 2, 3] and [1, 2, 4] along axis 1.
+    /// A file that the engine refuses: it concatenates [1, 2, 3] and [1, 2, 4] along axis 1.
     @Test("an ONNX file whose shapes do not fit is refused with OpenVINO's reason")
     func aRefusedFileSaysWhy() async throws {
         let url = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/engine/concat.onnx")

@@ -5,11 +5,11 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// The duties of every engine, by the same tests: answers, cancellation, deadlines, storms, loads and what they leave
-/// behind.
+/// The requirements of every engine, tested in the same way: answers, cancellation, deadlines, many requests at once,
+/// loads, and released resources.
 @Suite(.serialized)
 struct EnginesTests {
-    /// The engines that are here.
+    /// The available engines.
     static let engines = TestEngines.names.compactMap(EnginePreference.init)
 
     private let folder: TemporaryFolder
@@ -37,7 +37,7 @@ struct EnginesTests {
         if case .multiArray(let array)? = prediction.featureValue(for: "mean") { array.doubles } else { [] }
     }
 
-    /// Poolings leave a picture of one colour as it is: padding does not count.
+    /// Pooling does not change a picture of one color, because padding does not count.
     private static let small = ONNXFile.slow(layers: 3, side: 16, window: 3)
 
     @Test("each of 20 predictions made together gets the answer to its own input", arguments: engines)
@@ -67,7 +67,7 @@ struct EnginesTests {
             }
         }
         #expect(model.limiter.snapshot.inFlight == 0)
-        // The flag that ended the one does not end the next, which its deadline does.
+        // The flag that stopped the first prediction does not stop the next one; its deadline does.
         var options = PredictionOptions()
         options.deadline = .now + .milliseconds(200)
         do {
@@ -82,7 +82,7 @@ struct EnginesTests {
         #expect(model.limiter.snapshot.inFlight == 0)
     }
 
-    /// Predictions that end anyhow, at any time: those that are left are answered rightly, and nothing is held.
+    /// Predictions that end in any way and at any time: the others are answered correctly, and no slot stays taken.
     @Test("a storm of cancelled predictions leaves no slot taken, and the other answers are right", arguments: engines)
     func aStormOfCancelledPredictionsLeavesNothing(engine: EnginePreference) async throws {
         let seed = UInt64.random(in: .min ... .max)
@@ -122,8 +122,8 @@ struct EnginesTests {
         return Int(line.split { !$0.isNumber }.first ?? "") ?? 0
     }
 
-    /// Loads while another model answers: none of its answers is lost, and threads and memory do not grow with the
-    /// loads.
+    /// Models are loaded while another model answers: all of its answers are correct, and threads and memory do not
+    /// grow with the number of loads.
     @Test("loading models while another model answers leaves no threads and no memory behind", arguments: engines)
     func loadsUnderLoadLeaveNoThreadsAndNoMemory(engine: EnginePreference) async throws {
         let serving = try await load(Self.small, on: engine)
@@ -151,7 +151,7 @@ struct EnginesTests {
                 return
             }
         }
-        // Those of the last model may be on their way out.
+        // Threads of the last model may still be ending.
         #expect(
             await eventuallyAsync { Self.status("Threads") <= threads + 4 },
             "\(Self.status("Threads")) instead of \(threads)")
@@ -166,7 +166,7 @@ struct EnginesTests {
         return condition()
     }
 
-    /// The file of `small`, to be read by `engine`.
+    /// The source of `small` for an engine.
     private func small(on engine: EnginePreference) throws -> ModelSource {
         let path = folder.url.appendingPathComponent("model.onnx")
         try Self.small.bytes.write(to: path)
@@ -175,7 +175,7 @@ struct EnginesTests {
         return source
     }
 
-    @Test("streams of one thread are those of ONNX Runtime alone, and one stream is one", arguments: engines)
+    @Test("streams with one thread are used by ONNX Runtime only, and one stream stays one", arguments: engines)
     func streamsOfOneThread(engine: EnginePreference) async throws {
         let source = try small(on: engine)
         var options = CompileOptions()
@@ -190,7 +190,6 @@ struct EnginesTests {
         }
     }
 
-    /// The time of each layer.
     @Test("profiling lists every pooling layer of a model", arguments: engines)
     func layersAreMeasured(engine: EnginePreference) async throws {
         let source = try small(on: engine)

@@ -3,7 +3,7 @@ import Inference
 import TestSupport
 import Testing
 
-/// Real models and pictures get the labels that Pillow and OpenVINO's Python API gave.
+/// Real models and pictures get the same labels as with Pillow and OpenVINO's Python API.
 @Suite(.enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)), .serialized)
 struct ExpectedLabelsTests {
     @Test(

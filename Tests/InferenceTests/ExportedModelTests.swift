@@ -5,12 +5,12 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// Models that the cache has compiled: they are loaded without their files being read, and answer as the files do.
+/// Models that are compiled into the cache are loaded without reading their files, and give the same answers.
 @Suite(.timeLimit(.minutes(5))) struct ExportedModelTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// A model of every kind of file: where it is, and what of it is copied.
+    /// One model of each format: the path of the files to copy.
     private static let models = [
         "models/digits/digits.onnx", "Tests/Fixtures/exports/yolo_classify_openvino/model.xml",
         "Tests/Fixtures/exports/saved_model_softmax",
@@ -18,7 +18,7 @@ import Testing
         "Tests/Fixtures/integer-weights/mobilenet.tflite",
     ]
 
-    /// A copy of a model, and a folder for what is compiled of it.
+    /// A copy of a model, and a folder for its compiled form.
     private struct Place {
         let folder = URL(filePath: NSTemporaryDirectory()).appendingPathComponent("exported-\(UUID())")
         let model: String
@@ -70,7 +70,7 @@ import Testing
             options.threads = threads
             options.streams = 1
             options.hint = hint
-            // Axes that a file leaves open are one wide.
+            // Open axes get the extent 1.
             options.inputShapes = shapes
             return options
         }
@@ -119,7 +119,7 @@ import Testing
         #expect(try place.blobs.count == 1)
 
         let second = try place.read()
-        // The shapes within this detector are known only when it runs: the engine's own cache has it.
+        // This detector has inner shapes that are known only when it runs: OpenVINO's own cache stores it.
         #expect(isExported(second) != path.contains("ssd_"))
         #expect(second.inputs == plain.inputs && second.outputs == plain.outputs)
         #expect(second.integerWeights == plain.integerWeights)
@@ -169,8 +169,8 @@ import Testing
         #expect(second.outputIndex(named: "dense/Sigmoid") == plain.outputIndex(named: "dense/Sigmoid"))
     }
 
-    /// Every beginning of the file in steps, and bytes changed all over it: the model is compiled again, and the file
-    /// is whole then.
+    /// The file is truncated in steps, and bytes in all parts are changed: the model is compiled again, and the file is
+    /// complete afterwards.
     @Test("a cut or damaged file in the cache is compiled again and replaced")
     func damagedFilesAreReplaced() throws {
         let place = try Place(Self.models[0])
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    /// A compiled model's file in its parts (`ExportedModel`).
+    /// The parts of a compiled model's file (`ExportedModel`).
     private struct Parts {
         var engine: Data
         var json: Data
@@ -215,7 +215,7 @@ import Testing
             name = String(URL(filePath: path).lastPathComponent.prefix(32))
         }
 
-        /// The file with sums that are right.
+        /// The file with correct checksums.
         func sealed() throws -> Data {
             var hash = ContentHash(), seal = ContentHash()
             engine.withUnsafeBytes { hash.add(contents: $0) }
@@ -285,8 +285,8 @@ import Testing
         #expect(isExported(try place.read()))
     }
 
-    /// The file that the engine leaves where the disk was full half-way, and had room again a moment later: it fills in
-    /// its header last.
+    /// The file that the engine leaves if the disk was full during the write and had space again shortly after: it
+    /// writes its header last.
     @Test("a cached model whose engine data was only partly written is compiled again")
     func halvesOfModelsAreCompiledAgain() throws {
         let place = try Place(Self.models[0])
@@ -323,7 +323,7 @@ import Testing
         #expect(try file.inputs == place.read(cached: false).inputs)
     }
 
-    /// Opening a pipe waits for its other end.
+    /// Opening a FIFO waits for its other end.
     @Test("a FIFO in the place of a cached model is replaced by the compiled model")
     func pipesAreReplaced() throws {
         let place = try Place(Self.models[0])
@@ -336,7 +336,7 @@ import Testing
         #expect(try place.read().compile(place.options()).loadedFromCache)
     }
 
-    /// Volumes do not note it, or once a day.
+    /// Volumes do not update access times, or only once a day.
     @Test("a load from the cache marks the file as used, so that pruning removes other files first")
     func usesCountForTheOrderOfRemoval() throws {
         let place = try Place(Self.models[0])
@@ -344,7 +344,7 @@ import Testing
         _ = try place.read().compile(place.options())
         let path = try place.blob
         let old = timeval(tv_sec: 1_000_000, tv_usec: 0)
-        // A time of access after all changes: relatime leaves it.
+        // An access time after all changes: relatime does not update it.
         let start = time(nil)
         try #require(utimes(path, [timeval(tv_sec: start + 1, tv_usec: 0), old]) == 0)
         let other = place.cache + "/other.blob"
@@ -359,7 +359,7 @@ import Testing
         #expect(try place.blobs.count == 1 && !FileManager.default.fileExists(atPath: other))
     }
 
-    /// Two processors may have one name: a virtual machine hides what it likes of its own.
+    /// Two processors may have the same name: a virtual machine may hide instructions.
     @Test("a cached model is tied to the versions of Ocelli and OpenVINO and to the processor's instructions")
     func versionsAndProcessorsHaveTheirOwn() throws {
         let place = try Place(Self.models[0])
@@ -380,7 +380,7 @@ import Testing
         for others in [names(OcelliVersion.number + "1", engine), names(OcelliVersion.number, engine + "1")] {
             #expect(others.count == 2 && !others.contains(name))
         }
-        // The same file from a processor of other instructions.
+        // A file of equal contents, from a processor with other instructions.
         #expect(try place.read().compile(place.options()).loadedFromCache)
         var parts = try Parts(path)
         let own = "extensions \(Processor.instructions)", text = String(decoding: parts.json, as: UTF8.self)
@@ -391,7 +391,7 @@ import Testing
         #expect(try !place.read().compile(place.options()).loadedFromCache)
     }
 
-    @Test("a cache key covers the contents of all files of a model, and is absent where a file is left out")
+    @Test("a cache key covers the contents of all files of a model, and is absent if a file is missing")
     func keysAreTheContentsOfAllFiles() throws {
         func key(_ path: String, _ circumstances: String = "") -> String? {
             ExportKey(path: path, folder: "/cache", circumstances: circumstances)?.name
@@ -457,7 +457,7 @@ import Testing
                 #expect(seen.insert(changed.text).inserted, "\(place) of \(count)")
             }
         }
-        // A byte alone was perhaps 0 above.
+        // With a single byte the hash might have been equal by chance above.
         for count in 2..<40 {
             var zeros = ContentHash()
             [UInt8](repeating: 0, count: count).withUnsafeBytes { zeros.add(contents: $0) }
@@ -482,7 +482,7 @@ import Testing
         #expect(left == [".export-3-4", ".other", "a.blob"])
     }
 
-    /// A cache that cannot be written keeps nothing, and the model is served all the same.
+    /// A cache that is not writable stores nothing, and the model is served nevertheless.
     @Test("a cache folder that cannot be written to does not stop a model from being compiled")
     func unwritableCachesKeepNothing() throws {
         let place = try Place(Self.models[0])

@@ -6,7 +6,8 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// Inferences that fail in the engine: neither the same input nor another one is answered from leftover values.
+/// Inferences that fail in the engine: no later request, with the same input or another, is answered from leftover
+/// values.
 @Suite struct FailedInferenceTests {
     private let folder: TemporaryFolder
 
@@ -40,8 +41,8 @@ import Testing
         }
     }
 
-    /// The shape is a value of the request's: no shape of an input is open, and none can be checked beforehand. A load
-    /// tries the model on zeros, which stand for [1, 8].
+    /// The shape is a value in the request: no input has an open shape, so no shape can be checked beforehand. A load
+    /// runs the model on zeros, which mean [1, 8].
     private static let reshape = ONNXFile(
         [
             .init("Add", ["s", "offset"], ["sum"]), .init("Cast", ["sum"], ["pattern"], integers: [("to", [7])]),
@@ -65,7 +66,7 @@ import Testing
         }
     }
 
-    /// The indices of the values other than zero and two more, in two rows.
+    /// The indices of the nonzero values and of two more, in two rows.
     private static let indices = ONNXFile(
         [
             .init("Concat", ["x", "ones"], ["values"], integers: [("axis", [0])]),
@@ -80,7 +81,7 @@ import Testing
         count % 2 == 0 ? (0..<count).map(Double.init) + [8, 9] : nil
     }
 
-    @Test("an input that a layer refuses costs the inputs after it nothing", arguments: EnginesTests.engines)
+    @Test("an input that a layer refuses does not affect later inputs", arguments: EnginesTests.engines)
     func theInputsAfterItAreAnswered(engine: EnginePreference) async throws {
         let model = try await load(Self.indices, on: engine)
         let seed = SplitMix.seed(for: "theInputsAfterItAreAnswered")
@@ -89,7 +90,7 @@ import Testing
             let count = Int(random.next() % 9), answer = try await answer(model, [("x", Self.input(count))])
             #expect(answer == Self.expected(count), "round \(round), seed \(seed): \(count)")
         }
-        // Concurrently, no answer is another's, or made of a failure's leftover values.
+        // Concurrently, no answer belongs to another input or contains leftover values of a failed inference.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<60 {
                 let count = [2, 4, 6, 8, 3][index % 5]
@@ -146,7 +147,7 @@ import Testing
         #expect(model.limiter.snapshot.inFlight == 0)
     }
 
-    @Test("predictions that wait for a new infer request keep their deadlines, and share one that is being made")
+    @Test("predictions that wait for a new infer request keep their deadlines and share its creation")
     func deadlinesHoldWhileARequestIsMade() async throws {
         let isBlocked = Atomic(false), made = Atomic(0), gate = DispatchSemaphore(value: 0)
         let engine = FakeEngine(
@@ -215,7 +216,7 @@ import Testing
         #expect(next.isFit)
     }
 
-    @Test("an answer that may be of another inference's failure is computed again")
+    @Test("an answer that another inference's failure may have affected is computed again")
     func aDoubtfulAnswerIsComputedAgain() async throws {
         let engine = FakeEngine(requestCount: 2)
         let model = try await model(engine)
@@ -223,7 +224,7 @@ import Testing
         engine.state.withLock { $0.doubts = 1 }
         try await predict(model)
         #expect(engine.started == before + 2)
-        // Not without end.
+        // The number of attempts is limited.
         engine.state.withLock { $0.doubts = 1_000 }
         await #expect(throws: InferenceError.self) { try await predict(model) }
         #expect(engine.started < before + 20)

@@ -1,52 +1,52 @@
 import Inference
 import Synchronization
 
-/// An engine that a test controls: inferences end when the test says so.
+/// An engine that a test controls: the test ends inferences.
 final class FakeEngine: Engine {
     let version = "fake 1"
     let inputs: [TensorPort]
     let outputs: [TensorPort]
     let requestCount: Int
-    /// The content of every output, as raw bytes.
+    /// The contents of every output, as raw bytes.
     let answer: [UInt8]
-    /// True if inferences end by themselves as soon as they are started.
+    /// True if inferences end as soon as they are started.
     let endsAtOnce: Bool
-    /// An inference of more items than these fails.
+    /// The maximum number of items of an inference; a larger one fails.
     let mostItems: Int
-    /// Worker threads that it says it has at most; nil says nothing of threads.
+    /// The maximum number of worker threads that it reports; nil for an unknown number.
     let threads: Int?
-    /// Models that are loaded at a time; one more finds no threads.
+    /// The maximum number of loaded models; for a further one no threads are available.
     let mostModels: Int
     /// Bytes that each compiled model may keep for sizes of inputs.
     let shapeMemory: Int
-    /// The answer of an infer request, by the streams of its model, its own number in it, how often it has run, and its
-    /// items; nil gives `answer`.
+    /// The answer of an infer request, given the streams of its model, its number in the model, the number of its runs,
+    /// and its items; nil returns `answer`.
     let answers: (@Sendable (_ streams: Int, _ request: Int, _ run: Int, _ items: Int) -> [UInt8])?
     var comparesStreams: Bool { answers != nil }
-    /// Called when an input is handed to an infer request.
+    /// Called when an input of an infer request is set.
     let onSetInput: @Sendable () -> Void
-    /// Called while an infer request is made.
+    /// Called when an infer request is created.
     let onMakeRequest: @Sendable () -> Void
     /// Called while a model file is read.
     let onRead: @Sendable () -> Void
-    /// Called when a compiled model is released, by the thread that does so.
+    /// Called when a compiled model is released, on the thread that releases it.
     let onFree: @Sendable () -> Void
-    /// Called with shapes that are tried: why the model does not take them, nil if it does.
+    /// Called to check shapes; returns the reason the model does not accept them, nil if it does.
     let onCheck: @Sendable ([Int: Shape]) -> String?
     let state = Mutex(State())
 
     struct State {
-        /// Inferences under way: each closure ends one; the argument says whether it was cancelled.
+        /// Inferences under way: each closure ends one; the argument tells whether it was cancelled.
         var running: [(id: Int, end: @Sendable (Bool) -> Void)] = []
         var started = 0
         var cancelled = 0
-        /// Cancellations of inferences that were under way.
+        /// The number of cancellations of inferences that were under way.
         var stopped = 0
         var most = 0
         var loads = 0
-        /// Models that are loaded now.
+        /// The number of models that are loaded now.
         var models = 0
-        /// The items of each inference.
+        /// The number of items of each inference.
         var items: [Int] = []
         /// The files that were read.
         var sources: [ModelSource] = []
@@ -54,12 +54,12 @@ final class FakeEngine: Engine {
         var options: [CompileOptions] = []
         /// The requests that were ever started.
         var used: Set<ObjectIdentifier> = []
-        /// The next inferences that fail, and those with answers that are reported as doubtful.
+        /// The numbers of next inferences that fail, and of those whose answers are reported as doubtful.
         var failures = 0, doubts = 0
         /// The numbers of the requests that failed, and how often one of them was started again.
         var failed: Set<Int> = []
         var usedAgain = 0
-        /// False if no more requests can be made.
+        /// False if no more requests can be created.
         var makesRequests = true
     }
 
@@ -107,7 +107,7 @@ final class FakeEngine: Engine {
     var most: Int { state.withLock { $0.most } }
     var running: Int { state.withLock { $0.running.count } }
 
-    /// Ends the inference that has run longest. Tells whether there was one.
+    /// Ends the inference that has run longest. Returns whether one was running.
     @discardableResult
     func endOne(cancelled: Bool = false) -> Bool {
         let first = state.withLock { $0.running.isEmpty ? nil : $0.running.removeFirst() }
@@ -175,7 +175,7 @@ private final class FakeModel: CompiledModel {
     }
 }
 
-/// Sendable: the memory is allocated once, and who touches it when is ``EngineTensor``'s rule.
+/// Sendable: the memory is allocated once; ``EngineTensor`` defines which code accesses it, and when.
 private final class FakeTensor: EngineTensor, @unchecked Sendable {
     let elementType: ElementType
     let shape: Shape
@@ -224,7 +224,7 @@ private final class FakeRequest: InferRequest {
             }
             return (inner.isRunning, inner.items)
         }
-        // A request in use that is started again is just what the pool must prevent.
+        // The pool must prevent that a request in use is started again.
         if wasRunning { throw EngineError(kind: .failure, operation: "start", detail: "the request is busy") }
         let end: @Sendable (Bool) -> Void = { [inner = self] cancelled in
             inner.end(cancelled: cancelled)
@@ -271,7 +271,7 @@ private final class FakeRequest: InferRequest {
     }
 
     func cancel() {
-        // The engine ends when the test says so, not at once: the slowest engine there is.
+        // The test ends the inference later, as the slowest possible engine would.
         let isRunning = inner.withLock { $0.isRunning }
         engine.state.withLock { state in
             state.cancelled += 1

@@ -3,11 +3,11 @@ import Inference
 import TestSupport
 import Testing
 
-/// Detectors without a word about themselves: `ocelli init` tells families by the names and shapes of their outputs.
+/// Detectors without metadata: `ocelli init` recognizes families by the names and shapes of their outputs.
 @Suite struct FamilyRecognitionTests {
     private static let families = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/families")
 
-    /// The derivation from a fixture's model file alone.
+    /// The derivation from a fixture's model file only.
     private static func derivation(_ name: String, _ path: String? = nil) throws -> BundleDerivation {
         let folder = try TemporaryFolder()
         let file = folder.url.appendingPathComponent("\(name).onnx")
@@ -23,7 +23,7 @@ import Testing
         let line = try #require(found.provenance.lines.first { $0.name == "outputs.layout" }, "\(found.provenance)")
         #expect(line.value == "\"\(layout)\"" && line.key.hasSuffix("certain"))
         #expect(!found.provenance.undecided.contains("outputs"))
-        // Drafts of files with no other source have no comments.
+        // Drafts from files with no other source have no comments.
         #expect(found.provenance.remarks.contains { $0.hasPrefix("layout: \"\(layout)\"") && $0.hasSuffix("certain") })
     }
 
@@ -42,7 +42,7 @@ import Testing
         #expect(found.provenance.missing.contains { $0.hasPrefix("layout: \"\(layout)\"") })
     }
 
-    /// Tests/Fixtures/family-shapes: names and shapes with COCO's classes for pictures of 128 by 128.
+    /// Tests/Fixtures/family-shapes: names and shapes with COCO's classes, for pictures of 128 by 128.
     @Test(
         "detector outputs with COCO's number of classes give a likely layout and the doubt about the layout",
         arguments: [
@@ -63,7 +63,7 @@ import Testing
         #expect(!found.provenance.lines.contains { $0.name == "outputs.layout" })
     }
 
-    /// 60 rows are no number of cells; a mesh is no detector.
+    /// 60 rows match no number of cells; a mesh is not a detector.
     @Test(
         "outputs that fit no detector family stay plain tensors",
         arguments: ["yolov6", "yolov8", "yolov10", "face_mesh"])

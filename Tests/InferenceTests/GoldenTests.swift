@@ -5,15 +5,15 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Pictures whose answers are known: a version that answers them otherwise never serves.
+/// Goldens: a version that answers them differently never serves.
 @Suite(.timeLimit(.minutes(2))) struct GoldenTests {
-    /// Pictures of one colour, whose classes are the colours: the model gives what it takes.
+    /// Pictures of one color. The model returns its input, and the classes are the colors.
     fileprivate static let pictures = [
         "red": "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP4z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg==",
         "green": "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAD0lEQVR4nGNg+M8AQhAKABvyA/1tVLjHAAAAAElFTkSuQmCC",
         "blue": "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAD0lEQVR4nGNgYPgPRmAKABf2A/1+6zfzAAAAAElFTkSuQmCC",
     ]
-    /// Of the file of "red", by sha256sum.
+    /// The digest of the file of "red", by sha256sum.
     private static let redDigest = "97a3a410c9bca540512251c37ce63982edccbed54c6f2e1d06ec717b9f753e29"
 
     fileprivate static func line(_ file: String, _ label: String, _ members: String = "") -> String {
@@ -22,7 +22,7 @@ import Testing
 
     private static let right = line("red.png", "red") + line("green.png", "green") + line("blue.png", "blue")
 
-    /// A bundle of the three colours in a folder, with goldens.
+    /// A bundle of the three colors in a folder, with goldens.
     private func bundle(
         in folder: TemporaryFolder, _ path: String = "m", lines: String?, golden: String? = nil,
         labels: String = "red\ngreen\nblue\n"
@@ -75,7 +75,7 @@ import Testing
     func oneWithoutGoldensHasNoReport() async throws {
         let folder = try TemporaryFolder()
         #expect(try await load(bundle(in: folder, lines: nil)).loadReport.goldens == nil)
-        // A folder of that name may hold anything, as long as model.json does not speak of it.
+        // A folder of that name may have any contents, unless model.json mentions goldens.
         try folder.write(["m/golden/readme.txt": "x"])
         #expect(await problems(folder.url.path + "/m") == [])
     }
@@ -118,14 +118,14 @@ import Testing
             ])
     }
 
-    @Test("a line of expected.jsonl may give only a picture and its label")
+    @Test("a line of expected.jsonl may contain only a picture and its label")
     func linesMayBeLabelsAlone() async throws {
         let folder = try TemporaryFolder()
         let path = try bundle(in: folder, lines: "{\"file\": \"red.png\", \"label\": \"red\"}\n\n")
         #expect(try await load(path).loadReport.goldens?.agreed == 1)
     }
 
-    /// Commands write names as they were given, and a second run appends.
+    /// Commands write file names as they were given, and a second run appends lines.
     @Test("a golden's file name may include the folder's path, and the last line of each picture counts")
     func namesAreThoseOfTheCommandAndTheLastLineOfEachCounts() async throws {
         let folder = try TemporaryFolder()
@@ -136,7 +136,7 @@ import Testing
         #expect(model.loadReport.goldens?.compared == 2)
     }
 
-    @Test("a golden whose picture has another digest than expected.jsonl says fails the load")
+    @Test("a golden whose picture does not have the digest in expected.jsonl fails the load")
     func aPictureThatWasExchangedIsNotTheOneThatWasAnswered() async throws {
         let folder = try TemporaryFolder()
         let right = Self.line("red.png", "red", ", \"digest\": \"sha256:\(Self.redDigest)\"")
@@ -187,7 +187,7 @@ import Testing
         #expect(found.count == 1 && found[0].hasPrefix(problem), "\(found)")
     }
 
-    /// A ConfigMap's files are links within its folder.
+    /// The files of a ConfigMap are links within its folder.
     @Test("a golden picture may be a link within the golden folder")
     func linksWithinTheFolderAreFollowed() async throws {
         let folder = try TemporaryFolder()
@@ -249,7 +249,7 @@ import Testing
             return
         }
         #expect(told.contains(reason), "\(told)")
-        // What is repaired serves after a reload, and what is spoilt keeps the one before.
+        // A repaired version serves after a reload; a version that became wrong leaves the previous model serving.
         try folder.write(["m/2/golden/expected.jsonl": Self.right])
         await repository.reloadAll()
         #expect(try await repository.model(named: "m").description.version == "2")
@@ -261,7 +261,7 @@ import Testing
 
     // MARK: While it serves
 
-    /// A model of two classes that answers what a test says, and its repository.
+    /// A repository with a model of two classes; the test sets the model's answer.
     private struct Scene {
         let folder: TemporaryFolder
         let repository: ModelRepository
@@ -291,7 +291,7 @@ import Testing
                     """,
                     path + "/labels.txt": "good\nbad\n", path + "/m.onnx": "",
                 ])
-                // The versions below have no goldens: they serve whatever they answer.
+                // Lower versions have no goldens, so they serve with any answer.
                 guard version == versions else { continue }
                 try folder.write([path + "/golden/expected.jsonl": GoldenTests.line("red.png", "good")])
                 try picture.write(to: folder.url.appendingPathComponent(path + "/golden/red.png"))
@@ -323,7 +323,7 @@ import Testing
         #expect(await model.goldenCanary() == nil)
     }
 
-    /// A model that is busy is not asked: its clients come first.
+    /// The canary skips a busy model, because its clients take precedence.
     @Test("the golden canary does not run on a model whose slots are all taken")
     func theCanaryLeavesABusyModelAlone() async throws {
         let scene = try Scene(versions: 1)
@@ -338,7 +338,7 @@ import Testing
         for slot in slots.dropLast() { slot.release() }
     }
 
-    @Test("a serving model whose golden differs is loaded again, and a replaced model is left alone")
+    @Test("a serving model whose golden differs is loaded again, and a replaced model is not")
     func aModelThatGoesWrongIsLoadedAgain() async throws {
         let scene = try Scene(versions: 1)
         await scene.repository.loadEager()
@@ -347,7 +347,7 @@ import Testing
         #expect(scene.events.all == ["loaded m 1", "failed m 1", "loaded m 1"])
         let next = try await scene.repository.model(named: "m")
         #expect(next !== model)
-        // It serves no more: nothing happens.
+        // It no longer serves, so nothing happens.
         try await scene.repository.replace(model, because: "a golden differs")
         #expect(scene.events.all.count == 3)
     }

@@ -4,9 +4,9 @@ import Inference
 import TestSupport
 import Testing
 
-/// NumPy's and safetensors' files, whole and broken.
+/// Files of NumPy and safetensors, valid and damaged.
 @Suite struct HostileArraysTests {
-    /// The bytes that numpy.save writes of numpy.arange(6, dtype=float32).reshape(2, 3).
+    /// The bytes that numpy.save writes for numpy.arange(6, dtype=float32).reshape(2, 3).
     private static func npy(_ descriptor: String = "<f4", shape: String = "(2, 3)", body: [UInt8]? = nil) -> [UInt8] {
         let header =
             "{'descr': '\(descriptor)', 'fortran_order': False, 'shape': \(shape), }".padding(
@@ -53,7 +53,7 @@ import Testing
         #expect(matrix.labels == ["cat", "dog"] && matrix.scale == 20)
     }
 
-    /// Seeded changes: nothing crashes. scripts/fuzz facts runs 100,000 of each under AddressSanitizer.
+    /// Seeded mutations: no crash. scripts/fuzz facts runs 100,000 of each under AddressSanitizer.
     @Test(
         "a damaged NPY or safetensors file is refused or gives as many numbers as its shape says",
         arguments: ["npy", "safetensors"])

@@ -5,11 +5,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The importers before an engine that is not OpenVINO: what they hand to it.
+/// The importers with an engine other than OpenVINO: the files and graphs that they pass to it.
 @Suite struct ImportingEngineTests {
     private static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures")
 
-    /// Notes what it is asked to read.
+    /// Records the files and graphs that it is asked to read.
     private final class RecordingTarget: ImportTarget {
         let version = "recorder 1"
         let inexactIntegers: String?
@@ -20,7 +20,7 @@ import Testing
             var path = ""
             var bytes: [UInt8] = []
             var weights: IntegerWeights?
-            /// The nodes of a graph.
+            /// The number of nodes of a graph.
             var nodes = 0
         }
 
@@ -76,17 +76,17 @@ import Testing
         #expect(calls.count == 1 && calls[0].nodes > 0 && calls[0].path.isEmpty)
     }
 
-    @Test("a classical Core ML model is not given to the engine, which only makes its tensors")
+    @Test("a classical Core ML model is not passed to the engine, which only creates its tensors")
     func classicalModel_doesNotReachTheEngine() throws {
         #expect(try Self.calls("coreml/classical/array_extractor.mlmodel").isEmpty)
-        // Its memory is the engine's.
+        // The engine allocates its memory.
         let path = Self.fixtures.appendingPathComponent("coreml/classical/array_extractor.mlmodel").path
         let file = try ImportingEngine(RecordingTarget()).read(ModelSource(path: path))
         let model = try file.compile(CompileOptions())
         #expect(throws: EngineError.self) { try model.makeTensor(elementType: .float32, shape: [1]) }
     }
 
-    @Test("a model file that needs no import is handed to the engine unchanged")
+    @Test("a model file that needs no import is passed to the engine unchanged")
     func plainFile_isHandedOnAsItIs() throws {
         for path in ["quantized/qdq.xml", "integer-weights/mobilenet.tflite"] {
             let calls = try Self.calls(path)
@@ -101,7 +101,7 @@ import Testing
         let calls = try Self.calls(path, allowsIntegers: true)
         #expect(calls.count == 1 && calls[0].path != original.path && calls[0].weights?.reason == nil)
         #expect(calls[0].bytes.count > whole.count && calls[0].bytes.suffix(whole.count) == whole[...])
-        // Where the engine is not exact, and where it refuses the rewritten file, the original comes with the reason.
+        // If the engine is not exact, or refuses the rewritten file, it gets the original with the reason.
         let inexact = try Self.calls(path, RecordingTarget(inexactIntegers: "it rounds"), allowsIntegers: true)
         #expect(inexact.map(\.path) == [original.path] && inexact[0].weights?.reason == "it rounds")
         let refused = try Self.calls(path, RecordingTarget(refusesRewritten: true), allowsIntegers: true)
@@ -109,12 +109,12 @@ import Testing
         #expect(refused[1].weights?.reason?.contains("cannot take it") == true)
     }
 
-    @Test("the detection operator at the end of a TensorFlow Lite file is cut off before the engine reads it")
+    @Test("the detection operator at the end of a TensorFlow Lite file is removed before the engine reads it")
     func operatorAtTheEnd_isCutOff() throws {
         let path = "observations/ssd_fast/model.tflite"
         let whole = [UInt8](try Data(contentsOf: Self.fixtures.appendingPathComponent(path)))
         let target = RecordingTarget()
-        // The recorder's file has no outputs that the operator could take: index 0 of none.
+        // The recorder's file has no outputs for the operator's inputs.
         _ = try? Self.calls(path, target)
         let calls = target.calls.withLock { $0 }, cut = try DetectionOperator(whole)?.file
         #expect(calls.count == 1 && calls[0].bytes == cut && calls[0].bytes != whole)

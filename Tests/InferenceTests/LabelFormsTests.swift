@@ -2,7 +2,7 @@ import Foundation
 import Inference
 import Testing
 
-/// Files of labels that model.json names are read as those of a folder without one.
+/// Label files that model.json names are read like those of a folder without model.json.
 @Suite struct LabelFormsTests {
     private static func load(_ file: String, _ text: String, json: Bool = true) async throws -> Model {
         let folder = try TemporaryFolder()

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Links in the folders of models: which are followed, and which end a walk.
+/// Links in model folders: those that are followed, and those that stop a walk.
 @Suite struct LinksTests {
     private let folder: TemporaryFolder
 
@@ -51,7 +51,7 @@ import Testing
         #expect(!reason.contains(folder.url.path), "\(reason)")
     }
 
-    /// Also where the folder's path begins as the other's does.
+    /// Also if the other folder's path begins with the model folder's path.
     @Test(
         "a model file that is a link out of the models folder is refused",
         arguments: ["../../elsewhere/m.onnx", "../../models-private/m.onnx", "/dev/null", "/etc/passwd"])
@@ -63,7 +63,7 @@ import Testing
         #expect(try await repository().records.allSatisfy { $0.state != .ready })
     }
 
-    /// Anyone who may put a link into a folder of models may put a model there.
+    /// A user who may create a link in a model folder may create a model there.
     @Test("an entry of the models folder may itself be a link out of the folder")
     func anEntryOfTheFolderMayItselfBeALink() async throws {
         try folder.write([
@@ -86,7 +86,7 @@ import Testing
         for end in ["/", "//"] { #expect(try await repository("models" + end).records.map(\.state) == [.ready]) }
     }
 
-    /// The target of such a link is the model, and not the files beside it.
+    /// The target of such a link is the model, without the files next to it.
     @Test("a file of a linked bundle may not be a link out of the bundle", arguments: ["../secret", "../v/labels.txt"])
     func aLinkInALinkedBundleStaysInside(_ target: String) async throws {
         try folder.write([
@@ -102,8 +102,8 @@ import Testing
         #expect(reason.contains("labels.txt") && reason.contains("external_links"), "\(reason)")
     }
 
-    /// Weights beside a bare file have its name; other files there are not its own.
-    @Test("a bare file whose weights are a link out of the models folder fails, and a file beside is served")
+    /// Weights next to a bare file have its name; other files there do not belong to it.
+    @Test("a bare file whose weights are a link out of the models folder fails, and a file next to it is served")
     func theWeightsOfABareFileAreNotALinkOutOfTheFolder() async throws {
         try folder.write(["elsewhere/m.bin": "", "models/m.xml": "", "models/n.xml": ""])
         try link("models/m.bin", to: "../elsewhere/m.bin")
@@ -118,7 +118,8 @@ import Testing
         #expect(try await repository().records.map(\.state) == [.ready])
     }
 
-    /// A ConfigMap is mounted as links to files of a folder that a link names, so that all of it changes at once.
+    /// A ConfigMap is mounted as links to files in a folder that another link names, so that all of it changes
+    /// atomically.
     @Test("a bundle mounted as a ConfigMap, with links through ..data, is served")
     func aConfigMapIsServed() async throws {
         try folder.write([
@@ -129,7 +130,7 @@ import Testing
         #expect(try await repository().records.map(\.state) == [.ready])
     }
 
-    /// The folder of models may be a link itself: a model that is mounted from another container is.
+    /// The model folder may itself be a link, for example to models mounted from another container.
     @Test("the models folder may itself be a link")
     func theFolderOfModelsMayBeALink() async throws {
         try folder.write(["elsewhere/m/model.json": Bundles.manifest(), "elsewhere/m/m.onnx": ""])
@@ -150,7 +151,7 @@ import Testing
         #expect(try !watcher.scan())
     }
 
-    /// Folders that link to each other, and more folders than any bundle has.
+    /// Folders that link to each other, more than any bundle has.
     @Test("a bundle with 30 folders that all link to each other is loaded within a minute", .timeLimit(.minutes(1)))
     func manyFoldersAreBounded() async throws {
         try folder.write(["models/m/model.json": Bundles.manifest(), "models/m/m.onnx": ""])
@@ -166,7 +167,7 @@ import Testing
 
     private static let secret = "root:x:0:0"
 
-    /// The repository of `models` with the sentences that it logs.
+    /// The repository of `models` with its log messages.
     private func rollouts(_ links: LinkPolicy? = nil) async throws -> (repository: ModelRepository, log: [String]) {
         let path = folder.url.path + "/models"
         var configuration = ModelConfiguration()
@@ -200,7 +201,7 @@ import Testing
         for text in log + [problem, error?.message ?? ""] { #expect(!text.contains("root"), "\(text)") }
         #expect(!problem.contains(folder.url.path) && error?.message.contains(folder.url.path) == false)
         #expect(log.contains { $0.contains("/models/v/rollout.json is a link") }, "\(log)")
-        // Where links may lead anywhere, it is read.
+        // If links may lead anywhere, the file is read.
         guard contents == "{serve: '1'}" else { return }
         #expect(try await rollouts(.anywhere).repository.rolloutStatus(of: "v").serving == "1")
     }
@@ -220,8 +221,8 @@ import Testing
         for name in ["v", "w"] { #expect(try repository.rolloutStatus(of: name).serving == "1", "\(log)") }
     }
 
-    /// Links lead to the folder on a way that is as long as a walk goes, before it comes to it by its name.
-    @Test("a link out of the models folder is found in a folder that other links lead to by a long way")
+    /// Other links lead to the folder by a path of the maximum depth, before the walk reaches it by its name.
+    @Test("a link out of the models folder is found in a folder that other links reach by a long path")
     func aLinkAtTheEndOfALongWayIsNotFollowed() async throws {
         try folder.write(["secret": "root\n", "models/m/model.json": Self.labelled, "models/m/m.onnx": ""])
         for number in 1...7 {
@@ -231,8 +232,8 @@ import Testing
         #expect(try await repository().records.first?.state != .ready)
     }
 
-    /// More files than a walk looks at: the link comes after them in the order of names.
-    @Test("a link out of the models folder is found however many files lie beside it")
+    /// More files than a walk visits: the link comes after them in the order of names.
+    @Test("a link out of the models folder is found however many files are next to it")
     func aLinkBehindManyFilesIsNotFollowed() async throws {
         try folder.write(["secret": "root\n", "models/m/model.json": Self.labelled, "models/m/m.onnx": ""])
         for number in 0..<10_000 {

@@ -3,9 +3,9 @@ import Inference
 import Synchronization
 import Testing
 
-/// Load checks: the models that have one, and what follows from its outcome.
+/// Load checks: the models that need one, and the effects of its outcome.
 @Suite struct LoadCheckTests {
-    /// Counts attempts, and gives the outcome it was made with.
+    /// Counts attempts, and returns a given outcome.
     private final class Attempts: Sendable {
         let paths = Mutex<[String]>([])
         let outcome: LoadCheck.Outcome
@@ -52,7 +52,7 @@ import Testing
         #expect(report.triedEngineComparison == 7_000_000)
     }
 
-    /// Without a folder for it, the process of the load check cannot hand on the engine that it found.
+    /// Without a cache folder, the process of the load check cannot pass on its decision on the engine.
     @Test(
         "a load that goes over to the other engine reports the load check before that, and makes no second one",
         arguments: [
@@ -61,7 +61,7 @@ import Testing
         ])
     func theLoadCheckIsReportedAfterAChangeOfEngine(outcome: LoadCheck.Outcome, wasTried: Bool) async throws {
         let folder = try TemporaryFolder()
-        // The choice of engine is kept for the contents of a file.
+        // The decision on the engine is stored for the contents of a file.
         let path = try folder.write(["m.onnx": UUID().uuidString]) + "/m.onnx"
         let right = FakeEngine(answer: [Float](repeating: 1, count: 4).withUnsafeBytes { [UInt8]($0) })
         let engine = ChoosingEngine(FakeEngine()) { (_) throws(EngineError) -> any Engine in right }
@@ -81,7 +81,7 @@ import Testing
         let file = folder.url.path + "/cache/known.json"
         let attempts = Attempts()
         _ = try await load(path, attempts.trial(file: file, circumstances: "here"))
-        // What another process would have: the same file, under circumstances that this one has not remembered.
+        // The state of another process: the same file, under circumstances that this process has not stored.
         let text = try String(contentsOfFile: file, encoding: .utf8)
         try text.replacingOccurrences(of: "here", with: "there").write(
             toFile: file, atomically: true, encoding: .utf8)
@@ -95,7 +95,7 @@ import Testing
             _ = try await load(path, attempts.trial(file: file))
             #expect(attempts.count == before + 1, "\(damaged)")
         }
-        // A place that cannot be written to only means that nothing is remembered there.
+        // If the file is not writable, the result is not stored there.
         _ = try await load(path, attempts.trial(file: "/proc/no/such/place"))
     }
 
@@ -116,7 +116,7 @@ import Testing
                 }
                 #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
             }
-            // It is not remembered as bad: the next attempt may find the file whole.
+            // A failure is not stored: the next attempt may find a complete file.
             #expect(attempts.count == 2)
         }
     }

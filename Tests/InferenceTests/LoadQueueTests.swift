@@ -5,7 +5,7 @@ import Testing
 
 import Inference
 
-/// The loads that run, and their order, without clock and tasks.
+/// The loads that run, and their order, without a clock or tasks.
 @Suite struct LoadQueueTests {
     @Test("models loaded before come first, then the smallest, and models of unknown size last")
     func cheapLoadsComeFirst() {
@@ -29,8 +29,8 @@ import Inference
         #expect(seen == order)
     }
 
-    /// Every sequence of events up to a length: places are neither lost nor given twice, and nobody waits while there
-    /// is one.
+    /// Every sequence of events up to a length: places are neither lost nor assigned twice, and no load waits while a
+    /// place is free.
     @Test(
         "in every event sequence the load limit holds, late loads aside, and no load waits at a free place",
         arguments: 1...3)

@@ -6,20 +6,20 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// Requests to a repository while it loads a model, or releases one.
+/// Requests to a repository while it loads or releases a model.
 @Suite(.timeLimit(.minutes(2))) struct LoadsUnderWayTests {
-    /// Lets loads continue one by one.
+    /// Blocks loads until the test lets them continue, one at a time.
     private final class Gate: Sendable {
         private let reads = AsyncStream.makeStream(of: Void.self)
         private let open = DispatchSemaphore(value: 0)
 
-        /// To be called where a model file is read: blocks until ``pass()``.
+        /// Call it when a model file is read: blocks until ``pass()``.
         func wait() {
             reads.continuation.yield()
             open.wait()
         }
         func pass() { open.signal() }
-        /// Returns when a load has come to the gate.
+        /// Returns when a load has reached the gate.
         func arrival() async { for await _ in reads.stream { return } }
     }
 
@@ -32,10 +32,10 @@ import Testing
         async let first: Void = repository.reload("m")
         await gate.arrival()
         try repository.unload("m")
-        // A request does not reload what was unloaded on request, not even while it is still loading.
+        // A request does not reload a model that was unloaded on request, not even while it is still loading.
         await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "m") }
         async let second: Void = repository.reload("m")
-        // The second finds the first under way, or comes after it: both must end well.
+        // The second load joins the first, or comes after it: both must succeed.
         try await Task.sleep(for: .milliseconds(50))
         gate.pass()
         gate.pass()
@@ -60,7 +60,7 @@ import Testing
         #expect(events.all == ["loaded m 1", "unloaded m 1"], "the log and the metrics tell what has become of it")
     }
 
-    /// A reload that finds a load under way must not take the settings and files for new that it was begun with.
+    /// A reload that joins a load must not treat the load's older settings and files as new.
     @Test("a reload during a load ends with a model of the new configuration", .timeLimit(.minutes(1)))
     func aReloadDuringALoadTakesTheNewConfiguration() async throws {
         let folder = try TemporaryFolder()
@@ -82,8 +82,8 @@ import Testing
         #expect(try await repository.model(named: "m").limiter.snapshot.queueCapacity == 3)
     }
 
-    /// A request that waits for a load waits no longer than there is time, and not after going away; the load continues
-    /// and is reported.
+    /// A request that waits for a load stops at its deadline, or when its client disconnects; the load continues and is
+    /// reported.
     @Test(
         "a request stops waiting for a load at its deadline or cancellation, and the load goes on",
         .timeLimit(.minutes(1)))
@@ -108,7 +108,7 @@ import Testing
         #expect(events.all == ["loaded m 1"])
     }
 
-    /// An engine may take long to release a model. Until it has, everybody must be able to ask for the next one.
+    /// An engine may need long to release a model. Meanwhile, requests for the next model must be answered.
     @Test("the repository answers while the engine releases a replaced or unloaded model")
     func aModelEndsWhileTheRepositoryAnswers() async throws {
         let folder = try TemporaryFolder()
@@ -121,7 +121,7 @@ import Testing
                 _ = repository.records
                 answered.signal()
             }
-            // Times out only where the repository does not answer.
+            // Times out only if the repository does not answer.
             let isAnswered = answered.wait(timeout: .now() + .seconds(10)) == .success
             asked.withLock { $0.answers.append(isAnswered) }
         })
@@ -130,12 +130,12 @@ import Testing
         try await repository.reload("m")
         try await repository.reload("m")
         try repository.unload("m")
-        // Those who have waited for the load may be the last to hold the model.
+        // Tasks that waited for the load may be the last to hold the model.
         #expect(eventually { asked.withLock { $0.answers } == [true, true] })
         asked.withLock { $0.repository = nil }
     }
 
-    /// Sixteen first requests for sixteen lazy models: each load may take most of the memory.
+    /// The first requests for sixteen lazy models: each load may take most of the memory.
     @Test(
         "first requests for 16 lazy models run no more loads at a time than the limit",
         .timeLimit(.minutes(1)), arguments: [1, 3])
@@ -168,7 +168,7 @@ import Testing
         #expect(most <= limit && most >= 1, "\(most) at once")
     }
 
-    /// Four models, the first of which hangs in its load check until it is let go.
+    /// Four models, the first of which hangs in its load check until the test releases it.
     private struct HangingModel {
         let folder: TemporaryFolder
         let events = RepositoryEvents()
@@ -213,7 +213,7 @@ import Testing
         #expect(scene.repository.isReady() && scene.time("hangs") == nil)
     }
 
-    /// An eager model is loading from the start, also while it waits for its turn; the time counts from its turn.
+    /// An eager model counts as loading from the start, even while it is queued; the loading time begins with its turn.
     @Test(
         "eager models count as loading before their turn, and their loading time begins with the turn",
         .timeLimit(.minutes(1)))
@@ -228,8 +228,7 @@ import Testing
         #expect(scene.repository.isReady())
     }
 
-    /// A file system that stops answering in the middle: the load has failed, and what waits for all loads does not
-    /// wait for ever.
+    /// The file system stops answering during the load: the load fails, so that a wait for all loads ends.
     @Test("a load that hangs for longer than the load limit has failed", .timeLimit(.minutes(1)))
     func aLoadThatHangsForTooLongHasFailed() async throws {
         let folder = try TemporaryFolder()
@@ -249,7 +248,7 @@ import Testing
         gate.pass()
     }
 
-    /// The same where the engine does not end its first inference.
+    /// The engine does not end the first inference.
     @Test("a load whose warm-up hangs for longer than the load limit has failed", .timeLimit(.minutes(1)))
     func aLoadWhoseWarmUpHangsForTooLongHasFailed() async throws {
         let folder = try TemporaryFolder()
@@ -262,7 +261,7 @@ import Testing
             _ = try await Model.load(contentsOf: path, configuration: configuration)
         }
         #expect(error?.message.contains("was still being loaded after 1 s") == true, "\(error?.message ?? "")")
-        // What stayed behind ends when the engine does.
+        // The abandoned load ends when the engine does.
         #expect(
             eventually {
                 engine.endOne()
@@ -270,7 +269,7 @@ import Testing
             })
     }
 
-    /// Neither a folder of models nor the place of a model that does not answer keeps the others from being found.
+    /// A model folder or a named model's path that does not answer does not prevent other models from being found.
     @Test(
         "a models folder that does not answer is an error, and a named model that does not answer fails alone",
         .timeLimit(.minutes(1)))
@@ -304,7 +303,7 @@ import Testing
         stalled.signal()
     }
 
-    /// One entry of a folder that does not answer has failed; the others are found and served, at the start and later.
+    /// An entry of a folder that does not answer has failed; the others are found and served, at the start and later.
     @Test(
         "an entry of a models folder that does not answer has failed, and the other entries are served",
         .timeLimit(.minutes(1)))
@@ -337,7 +336,7 @@ import Testing
         #expect(repository.records.map(\.state.name) == ["ready", "ready", "failed", "ready"])
     }
 
-    /// Each of them answers only when all are being looked at: one after the other they would all have failed.
+    /// Each entry answers only while all are being read: read one after the other, all would fail.
     @Test(
         "several entries, or named models, that take long to answer are looked at together",
         .timeLimit(.minutes(1)),
@@ -356,7 +355,7 @@ import Testing
                         asked.insert(String(name))
                         return (asked.count + 31) / 32 * 32
                     }
-                    // Thirty-two are looked at together, then the eight others.
+                    // Thirty-two are read at the same time, then the other eight.
                     _ = eventually(within: 10) { asked.withLock { $0.count } >= min(together, 40) }
                 }
                 return try disk.kind(path)
@@ -372,8 +371,8 @@ import Testing
         #expect(repository.records.allSatisfy { if case .failed = $0.state { false } else { true } })
     }
 
-    /// However often a path is looked at that does not answer, one look is under way; it answers again when that one
-    /// ends.
+    /// However often a path that does not answer is accessed, one access is under way; the path answers again when that
+    /// one ends.
     @Test(
         "a path that hangs occupies one thread however often it is looked at, and answers again later",
         .timeLimit(.minutes(1)))
@@ -396,10 +395,10 @@ import Testing
         #expect(look(within: .seconds(30)) == 2)
     }
 
-    /// The looks under way, and the most at a time.
+    /// The number of accesses under way, and their maximum.
     private final class Looks: Sendable { let now = Mutex((running: 0, most: 0)) }
 
-    /// Looks at one path that overlap all give what they see.
+    /// Overlapping accesses to one path each return their own result.
     @Test(
         "overlapping looks at one path run one after the other, and each gives its own result",
         .timeLimit(.minutes(1)))
@@ -425,8 +424,8 @@ import Testing
         #expect(looks.now.withLock { $0.most } == 1)
     }
 
-    /// Those who come while the first one's load is under way wait for it.
-    @Test("requests that come during the first load of a lazy model wait for the same load", .timeLimit(.minutes(1)))
+    /// Requests during the first load wait for it.
+    @Test("requests that arrive during the first load of a lazy model wait for the same load", .timeLimit(.minutes(1)))
     func firstRequestsWaitForOneLoad() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
@@ -443,7 +442,7 @@ import Testing
         #expect(engine.state.withLock { $0.loads } == 1)
     }
 
-    /// A request that comes when the load has just ended has its value, with a deadline or without one.
+    /// A request that comes just after the load has ended gets its value, with or without a deadline.
     @Test(
         "a load gives its value to waiting and later callers, and an error to a caller at its deadline",
         .timeLimit(.minutes(1)))
@@ -458,7 +457,7 @@ import Testing
         #expect(try await load.value(until: .now + .seconds(600)) == 5)
     }
 
-    /// With more loads at a time, one that waits begins at once.
+    /// If the limit rises, a waiting load begins immediately.
     @Test("raising the limit of simultaneous loads starts a waiting load at once", .timeLimit(.minutes(1)))
     func aRaisedLimitOfLoadsCountsAtOnce() async throws {
         let folder = try TemporaryFolder()
@@ -480,7 +479,8 @@ import Testing
         _ = try await second
     }
 
-    /// A request that waits for a turn has a deadline, as one that waits for a load, and does not disturb the next one.
+    /// A request that waits for a load's turn has a deadline, like one that waits for a load, and does not affect later
+    /// ones.
     @Test(
         "a request that waits for a load's turn ends at its deadline, and the load still gets its turn",
         .timeLimit(.minutes(1)))
@@ -501,7 +501,6 @@ import Testing
         _ = try await repository.model(named: "b")
     }
 
-    /// The one that has been idle for longest goes first.
     @Test(
         "a lazy model that lacks threads replaces the lazy model that has been idle for longest",
         .timeLimit(.minutes(1)))

@@ -2,11 +2,10 @@ import Foundation
 import Inference
 import Testing
 
-/// Callers that bring inputs whose shapes do not go together, with the real engine: the error goes to them, and costs
-/// those who come after them nothing.
+/// Inputs with shapes that do not match each other, with the real engine: only the request with these inputs fails, and
+/// later ones succeed.
 @Suite struct MismatchedShapesTests {
-    /// The sum of two inputs of any number of rows, each of which is put through its own layer first, in OpenVINO's own
-    /// format.
+    /// The sum of two inputs with any number of rows, each of which first passes its own layer, in OpenVINO's format.
     private static let sum: String = {
         func port(_ id: Int, _ name: String = "") -> String {
             let attributes = "precision=\"FP32\"" + (name.isEmpty ? "" : " names=\"\(name)\"")

@@ -4,7 +4,7 @@ import Inference
 import TestSupport
 import Testing
 
-/// The formats of model files, by the endings of their names: the same in every place that looks at a name.
+/// The formats of model files, by the extensions of their names: the same wherever a name is examined.
 @Suite struct ModelFormatTests {
     @Test(
         "the ending of a file name tells the model format, in upper and lower case",
@@ -29,7 +29,7 @@ import Testing
         #expect(!ModelBundle.isModelFile(name))
     }
 
-    /// Core ML's packages and compiled models are folders, and a SavedModel is a folder of any name.
+    /// Core ML's packages and compiled models are folders, and a SavedModel is a folder with any name.
     @Test(
         "the name of a folder tells Core ML formats by ending, and any other folder is a SavedModel",
         arguments: [
@@ -37,7 +37,7 @@ import Testing
         ] as [(String, ModelFormat)])
     func aFolderHasAFormatToo(_ name: String, _ expected: ModelFormat) { #expect(ModelFormat(path: name) == expected) }
 
-    /// One name in six spellings, as bundles without a model.json, and the weights that lie beside one.
+    /// One name in six spellings, as bundles without model.json, and the weights next to one of them.
     @Test("model files are found in a folder whatever the case of their endings")
     func filesOfEverySpellingAreFoundInAFolder() throws {
         let folder = try TemporaryFolder()
@@ -50,7 +50,8 @@ import Testing
         #expect(repository.leftOut == [])
     }
 
-    /// The engine goes by endings in lower case: it finds the others, and the weights beside them, by links.
+    /// The engine requires extensions in lower case: it finds files with others, and the weights next to them, by
+    /// links.
     @Test(
         "OpenVINO reads a model file and its weights whatever the spelling of their endings",
         arguments: [
@@ -68,7 +69,7 @@ import Testing
                 let bin = ending == "XML" ? "BIN" : "bin"
                 try files.copyItem(at: weights, to: folder.url.appendingPathComponent("m." + bin))
             }
-            // As the file is, and as it is rewritten to compute in integers.
+            // The unchanged file, and the file rewritten to compute in integers.
             for isRewritten in [false, true] {
                 func ports(_ path: String) throws -> [[TensorPort]] {
                     var source = ModelSource(path: path)

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// As a reader would use it: copied into a folder with the files that it names.
+    /// Used as a reader would: copied into a folder with the files that it names.
     @Test(
         "each example of docs/model-json.md is accepted as it stands, and refused with a wrong key",
         arguments: examples)
@@ -45,7 +45,6 @@ import Testing
         #expect(throws: InferenceError.self) { try ModelBundle(path: path) }
     }
 
-    /// The head that docs/model-json.md describes by hand takes at most 15 lines, and is read as it stands.
     @Test("the detector head of docs/model-json.md has at most 15 lines and loads as it stands")
     func aHeadByHand() async throws {
         let page = SharedData.packageRoot.appendingPathComponent("docs/model-json.md")
@@ -53,7 +52,7 @@ import Testing
         let heads = text.matches(of: /```json\n(\{ "name": "faces"[\s\S]*?)\n```/).map { String($0.output.1) }
         let head = try #require(heads.first { $0.contains("\"coding\"") })
         #expect(heads.count == 1 && head.split(separator: "\n").count <= 15)
-        // Two priors in each cell of 64 by 64 pixels: 2 * (64 + 16 + 4) rows.
+        // Two priors in each cell, for 64 by 64 pixels: 2 * (64 + 16 + 4) rows.
         func problems(_ head: String, rows: Int) async throws -> [String] {
             let folder = try TemporaryFolder()
             let path = try folder.write([

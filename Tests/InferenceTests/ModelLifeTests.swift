@@ -5,8 +5,9 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// The versions of a model and its rollout together, at random: loads, reloads, unloads, puts, promotions, roll-backs
-/// and crashes. What answers is what the plan, the files and the digests say, after every step.
+/// The versions of a model and its rollout together, in random sequences: loads, reloads, unloads, puts, promotions,
+/// roll-backs and crashes. After every step, the version that answers must follow from the plan, the files and the
+/// digests.
 @Suite struct ModelLifeTests {
     private typealias Version = VersionMachine<String, Int>
 
@@ -15,7 +16,7 @@ import Testing
         var rollout = RolloutMachine()
         var saved = RolloutMachine.Record()
 
-        /// The version that answers requests that name none.
+        /// The version that answers requests without a version.
         var answering: (version: String, isReady: Bool)? {
             let names = versions.keys.sorted()
             let situations = names.compactMap { versions[$0] }.enumerated().map { index, machine in
@@ -76,7 +77,7 @@ import Testing
             ]
         case 8: life.versions[version]?.forgetFailure()
         default:
-            // A crash: versions are found and loaded anew, and the file is read.
+            // A crash: the versions are found and loaded again, and the file is read.
             life.versions = life.versions.mapValues { _ in Version() }
             life.rollout = RolloutMachine(life.saved)
         }
@@ -97,11 +98,11 @@ import Testing
         } else {
             #expect(answering.version != rollout.plan.candidate?.version, words)
             #expect(!rollout.isRolledBack("d\(answering.version)"), words)
-            // Nothing that is ready and may serve is passed over for something that is not.
+            // No ready version that may serve is skipped in favour of one that is not ready.
             let ready = life.versions.filter { $0.value.model != nil && rollout.mayServe($0.key, digest: "d\($0.key)") }
             #expect(ready.isEmpty || answering.isReady, words)
         }
-        // Loads, failures and unloads of other versions never take the answer from one that is ready and named.
+        // Loads, failures and unloads of other versions do not affect a ready version that the rollout names.
         if rollout.plan.serve != nil, (0...4).contains(step), let before, before.isReady, before.version != version {
             #expect(answering.version == before.version && answering.isReady, words)
         }

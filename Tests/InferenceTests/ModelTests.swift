@@ -5,7 +5,7 @@ import Synchronization
 import SystemSupport
 import Testing
 
-/// The model wrapper over an engine that the test controls.
+/// The model over an engine that the test controls.
 @Suite(.timeLimit(.minutes(2))) struct ModelTests {
     private func load(_ engine: FakeEngine, slots: Int? = nil) async throws -> (Model, TemporaryFolder) {
         let folder = try TemporaryFolder()
@@ -20,7 +20,7 @@ import Testing
         get throws { ["x": .multiArray(try MultiArray(shape: [1, 4], floats: [1, 2, 3, 4]))] }
     }
 
-    /// Waits, for a bounded time, until something is true.
+    /// Waits, up to a limit, until a condition is true.
     private func until(_ condition: () -> Bool) async throws {
         for _ in 0..<2000 {
             if condition() { return }
@@ -164,7 +164,7 @@ import Testing
         let (model, _) = try await load(FakeEngine(answer: answer.withUnsafeBytes { [UInt8]($0) }))
         let input = try input
         let values: [Double]? = await withCheckedContinuation { continuation in
-            // Its own thread: it blocks.
+            // A separate thread, because the call blocks.
             DispatchQueue.global().async {
                 let result = try? model.prediction(from: input)
                 guard case .multiArray(let array)? = result?.featureValue(for: "y") else {
@@ -200,14 +200,15 @@ import Testing
         #expect(count == 1)
     }
 
-    /// A source of inputs that ends, fails or waits as the test says, and counts what is taken from it.
+    /// A source of inputs that ends, fails or waits as the test requires, and counts the elements that are taken from
+    /// it.
     private struct Source: AsyncSequence, Sendable {
         struct Broken: Error {}
         let input: DictionaryFeatureProvider
-        /// The inputs that it has; then it fails.
+        /// The number of inputs before it fails.
         let count: Int
         let taken = Counter()
-        /// Before each element.
+        /// Called before each element.
         var wait: @Sendable (Int) async -> Void = { _ in }
 
         final class Counter: Sendable {
@@ -230,8 +231,8 @@ import Testing
         func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: self) }
     }
 
-    /// A camera's next picture may be long in coming, or depend on what became of the last.
-    @Test("a stream of predictions hands on finished results before the next input comes", .timeLimit(.minutes(1)))
+    /// A camera's next picture may take long, or depend on the result of the previous one.
+    @Test("a stream of predictions delivers finished results before the next input arrives", .timeLimit(.minutes(1)))
     func aStreamHandsOnWhatIsThereBeforeTheNextElementComes() async throws {
         let (model, _) = try await load(FakeEngine())
         let answered = AsyncStream.makeStream(of: Void.self)
@@ -276,11 +277,11 @@ import Testing
         do {
             var iterator = source.predictions(droppingFailures: model).makeAsyncIterator()
             #expect(await iterator.next() != nil)
-            // Released before that, the source would never be asked for this element.
+            // If it were released earlier, this element would never be requested from the source.
             for await _ in isReached.stream { break }
         }
         for await _ in isCancelled.stream { break }
-        // The same where the task is cancelled that iterates.
+        // Now the task that iterates is cancelled.
         let task = Task { for await _ in source.predictionResults(model: model) {} }
         task.cancel()
         await task.value

@@ -3,7 +3,7 @@ import Inference
 import TestSupport
 import Testing
 
-/// Models that are served under their own name, and when the whole is ready.
+/// Models that are served under an explicit name, and the readiness of the whole.
 @Suite(.timeLimit(.minutes(2))) struct NamedModelTests {
     @Test(
         "NAME=PATH is split at the first equals sign, and a trailing slash is removed",
@@ -59,7 +59,7 @@ import Testing
         try repository.discover()
         #expect(repository.names == ["m"])
         #expect(try repository.readyModel(named: "m") == nil)
-        // As a mount does it: a link to where the files are.
+        // As with a mount: a link to the folder with the files.
         try folder.write(["elsewhere/m.onnx": ""])
         try FileManager.default.createSymbolicLink(
             atPath: folder.url.path + "/mount", withDestinationPath: folder.url.path + "/elsewhere")
@@ -80,8 +80,7 @@ import Testing
         #expect(repository.records.map(\.name) == ["m"])
     }
 
-    /// The place is exchanged in one step for one with other names: what was served answers until the new model is
-    /// ready.
+    /// The folder is exchanged atomically for one with other names: the old model answers until the new one is ready.
     @Test(
         "a replaced version of a named model answers until the new version is ready",
         arguments: [
@@ -107,7 +106,7 @@ import Testing
         let after = try #require(try repository.readyModel(named: "m"))
         #expect(after !== before)
         #expect(repository.records.count == 1)
-        // Again the other way, with an unload in between: no model is waited for.
+        // Back to the old folder, with an unload before it: no model is waited for.
         try FileManager.default.removeItem(atPath: mount)
         try FileManager.default.createSymbolicLink(atPath: mount, withDestinationPath: folder.url.path + "/old")
         try repository.discover()
@@ -134,8 +133,8 @@ import Testing
         #expect(missing.map { $0.state?.name } == ["failed", nil])
     }
 
-    /// A mount is filled while it is watched: what is not whole fails, and is never taken for ready.
-    @Test("a named model's folder is not ready before it is whole, and the old model answers meanwhile")
+    /// A mount is watched while it is filled: an incomplete model fails, and is never ready.
+    @Test("a named model's folder is not ready until it is complete, and the old model answers until then")
     func placeThatIsBeingFilledIsWaitedFor() async throws {
         let folder = try TemporaryFolder()
         let repository = repository(folder, ["m": "mount"])
@@ -157,7 +156,8 @@ import Testing
         try await look()
         #expect(repository.isReady())
         let before = try #require(try repository.readyModel(named: "m"))
-        // It becomes a folder of versions, the first of which is being copied, then vanishes: the old model answers.
+        // It becomes a folder of versions, the first of which is being copied, and then disappears: the old model
+        // answers.
         try FileManager.default.removeItem(atPath: folder.url.path + "/mount")
         try folder.write(["mount/1/model.json": Bundles.manifest()])
         try await look()

@@ -4,7 +4,7 @@ import Observations
 import TestSupport
 import Testing
 
-/// Mistakes in outputs of type boxes, mask, keypoints and embedding: each is found with its JSON path.
+/// Mistakes in outputs of type boxes, mask, keypoints and embedding: each is reported with its JSON path.
 @Suite struct ObservationProblemsTests {
     private static let outputs: [TensorPort] = [
         TensorPort(name: "out", elementType: .float32, shape: [1, 7, 10]),
@@ -66,7 +66,7 @@ import Testing
         #expect(try await Self.problems(output, files: ["good.safetensors": Self.safetensors()]) == [])
     }
 
-    /// An output, the path of its problem, and words that the problem mentions.
+    /// An output, the path of its problem, and a text that the problem contains.
     @Test(
         "a mistake in an output of type boxes, mask, keypoints or embedding is reported with its path",
         arguments: [
@@ -315,7 +315,7 @@ import Testing
 
     // MARK: Vectors of classes
 
-    /// A safetensors file; what is not given is right for two classes of four numbers.
+    /// A safetensors file; the defaults are valid for two classes with four numbers.
     private static func safetensors(
         header: String? = nil, dtype: String = "F32", shape: String = "[2, 4]", offsets: String = "[0, 32]",
         metadata: String = #", "__metadata__": {"labels": "a\nb", "scale": "10"}"#, name: String = "classes",
@@ -381,8 +381,8 @@ import Testing
         #expect(found.contains { $0.hasPrefix("outputs[0].") && $0.contains(words) }, "\(found)")
     }
 
-    /// Cut off at every byte, and with a bit turned at every byte: problems, or a model, and no crash.
-    @Test("a file of class vectors that is cut is a problem, and a turned bit never crashes the load")
+    /// Truncated at every byte, and with a flipped bit in every byte: problems or a model, and no crash.
+    @Test("a file of class vectors that is truncated is a problem, and a flipped bit never crashes the load")
     func damagedVectorsEndInProblems() async throws {
         let good = Self.safetensors()
         let output = #"{"name": "vector", "type": "embedding", "classes": "c.safetensors"}"#
@@ -399,7 +399,7 @@ import Testing
     }
 }
 
-/// TFLite_Detection_PostProcess in damaged files: a reason or a plan whose sizes fit, and no crash.
+/// TFLite_Detection_PostProcess in damaged files: a reason, or a plan with valid sizes, and no crash.
 @Suite struct DetectionOperatorTests {
     private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/observations")
 
@@ -451,14 +451,14 @@ import Testing
     }
 }
 
-/// NON_MAX_SUPPRESSION in damaged files: a reason or two parts that are whole, and no crash.
+/// NON_MAX_SUPPRESSION in damaged files: a reason, or two complete parts, and no crash.
 @Suite struct SuppressionSplitTests {
     private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/heads")
 
     private static func read(_ bytes: [UInt8]) {
         do throws(DetectionOperator.Unreadable) {
             guard let found = try SuppressionSplit(bytes) else { return }
-            // Lists are written behind the file.
+            // The lists are appended to the file.
             #expect(found.front.count > bytes.count && found.back.map { $0.count > bytes.count } ?? true)
         } catch {
             #expect(!error.reason.isEmpty)

@@ -6,7 +6,7 @@ import Inference
 import Synchronization
 import Testing
 
-/// Pictures of their own size: how a bundle asks for it, and what a size that was not seen before does to others.
+/// Pictures of open size: the way a bundle requests them, and the effect of a new size on other requests.
 @Suite struct OwnSizeModelTests {
     private static func json(_ input: String = "", shape: String = "[-1, -1, 3]", output: String = "[-1, -1, 3]")
         -> String
@@ -49,7 +49,7 @@ import Testing
         ] {
             #expect(try await problems(Self.json(input)) == [], "\(input)")
         }
-        // One side only.
+        // Only one open side.
         #expect(
             try await problems(Self.json(shape: "[64, -1, 3]"), Self.engine([1, 64, -1, 3])) == [])
         #expect(try await problems(Self.json(shape: "[64, -1, 3]")) == [])
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    /// The widths whose shapes were tried.
+    /// The widths of the checked shapes.
     private final class Tries: Sendable {
         let tried = Mutex<[Int]>([])
         let gate = DispatchSemaphore(value: 0)
@@ -136,14 +136,14 @@ import Testing
         try await predict(8)
         let waiting = (0..<6).map { number in Task { try await predict(200 + number) } }
         while tries.tried.withLock({ !$0.contains { $0 >= 200 } }) { try await Task.sleep(for: .milliseconds(5)) }
-        // One size is being tried; those that are known go on, as often as they like, and are not tried again.
+        // While one size is being checked, requests with known sizes continue, and these are not checked again.
         for _ in 0..<20 { try await predict(8) }
         #expect(tries.tried.withLock { $0.filter { $0 >= 200 } }.count == 1)
         #expect(tries.tried.withLock { $0.filter { $0 == 8 } }.count == 1)
         for _ in 0..<6 { tries.gate.signal() }
         for task in waiting { try await task.value }
         #expect(tries.tried.withLock { Set($0) } == Set([8] + (200..<206)))
-        // A size that the model does not take is the caller's mistake.
+        // A size that the model does not accept is the caller's mistake.
         let error = await #expect(throws: InferenceError.self) { try await predict(13) }
         guard case .invalidInput(name: "x", let reason)? = error else {
             Issue.record("\(String(describing: error))")

@@ -3,7 +3,7 @@ import Inference
 import TestSupport
 import Testing
 
-/// Mistakes of a `pipeline` in model.json, and the sentence for each.
+/// Mistakes in a `pipeline` of model.json, and the message for each.
 @Suite struct PipelineProblemsTests {
     private func problems(_ pipeline: String, more: String = "") throws -> [String] {
         let folder = try TemporaryFolder()
@@ -132,7 +132,7 @@ import Testing
         #expect(twice == ["pipeline.each[0].each[0].as: \"a\" is also the name of pipeline.each[0]"])
     }
 
-    @Test("model, inputs, outputs, runtime.device and unknown keys are problems beside a pipeline")
+    @Test("model, inputs, outputs, runtime.device and unknown keys are problems next to a pipeline")
     func whatModelsSay_doesNotGoWithAPipeline() throws {
         let found = try problems(
             "{\"model\": \"d\"}",
@@ -140,7 +140,7 @@ import Testing
         for path in ["model", "inputs", "outputs", "runtime.device", "other"] {
             #expect(found.contains { $0.hasPrefix("\(path): ") }, "\(path): \(found)")
         }
-        // Not one, whatever folder of models it lies in.
+        // Without any of these, the pipeline has no problem.
         #expect(try problems("{\"model\": \"d\"}").isEmpty)
     }
 }

@@ -1,9 +1,9 @@
 import Inference
 import Testing
 
-/// The precision that a device is asked for, by what it says that it can: no processor is needed for this.
+/// The precision that is requested from a device, given its capabilities: no processor is needed for this.
 @Suite struct PrecisionTests {
-    /// The words of devices: with AVX-512 VNNI and without BF16, with both, with AMX, and of one that says nothing.
+    /// The capabilities of devices: with AVX-512 VNNI and without BF16, with both, and with AMX.
     private static let vnni = ["WINOGRAD", "FP32", "INT8", "BIN", "EXPORT_IMPORT"]
     private static let bf16 = ["WINOGRAD", "BF16", "FP32", "INT8", "BIN", "EXPORT_IMPORT"]
     private static let amx = ["WINOGRAD", "BF16", "FP16", "FP32", "INT8", "BIN", "EXPORT_IMPORT"]

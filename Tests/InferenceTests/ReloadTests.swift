@@ -45,32 +45,32 @@ import Testing
         }
         #expect(await reload() == ["unchanged a 1", "unchanged b 1", "unchanged bare 1"])
         #expect(try await repository.model(named: "a") === before)
-        // The same bytes, and the same time of modification: yet it is another file.
+        // Another file with equal bytes and modification time.
         let file = folder.url.appendingPathComponent("a/m.onnx")
         let times = try FileManager.default.attributesOfItem(atPath: file.path)
         try Data().write(to: file, options: .atomic)
         try FileManager.default.setAttributes(
             [.modificationDate: try #require(times[.modificationDate])], ofItemAtPath: file.path)
         #expect(await reload() == ["loaded a 1", "unchanged b 1", "unchanged bare 1"])
-        // Files beside a bare model may be its weights.
+        // Files next to a bare model may be its weights.
         try folder.write(["bare.weights": "22"])
         #expect(await reload() == ["unchanged a 1", "unchanged b 1", "loaded bare 1"])
         try folder.write(["b/labels.txt": "one"])
         #expect(await reload() == ["unchanged a 1", "loaded b 1", "unchanged bare 1"])
-        // A copy that is under way has a hidden name (rsync's), until it is whole.
+        // An incomplete copy has a hidden name (rsync's) until it is complete.
         try folder.write(["b/.m.onnx.Ab3dE9": "1"])
         #expect(await reload() == ["unchanged a 1", "unchanged b 1", "unchanged bare 1"])
         let copy = folder.url.appendingPathComponent("b/.m.onnx.Ab3dE9").path
         #expect(rename(copy, file.path.replacing("/a/", with: "/b/")) == 0)
         #expect(await reload() == ["unchanged a 1", "loaded b 1", "unchanged bare 1"])
-        // What could not be loaded is tried each time, and so is what goes back to where it was.
+        // A model that failed is tried each time, and so is one with restored files.
         try folder.write(["b/model.json": "{"])
         #expect(await reload() == ["unchanged a 1", "failed b 1", "unchanged bare 1"])
         #expect(await reload() == ["unchanged a 1", "failed b 1", "unchanged bare 1"])
         try folder.write(["b/model.json": Bundles.manifest()])
         #expect(await reload() == ["unchanged a 1", "loaded b 1", "unchanged bare 1"])
         #expect(await reload() == ["unchanged a 1", "unchanged b 1", "unchanged bare 1"])
-        // Another configuration is another model.
+        // A changed configuration requires a new load.
         var configuration = ModelConfiguration()
         configuration.engine = engine
         configuration.queueCapacity = 3
@@ -88,7 +88,7 @@ import Testing
         let (repository, events) = try Bundles.repository(folder)
         await repository.loadEager()
         let old = try await repository.model(named: "m", version: "1")
-        // The folder's number is the version, whatever the bundle says.
+        // The folder's number is the version, regardless of the bundle.
         #expect(old.description.version == "1")
         #expect(try await repository.model(named: "m").description.version == "2")
         try folder.write(["m/1/m.onnx": "changed"])
@@ -107,7 +107,7 @@ import Testing
         try repository.discover()
         await #expect(throws: InferenceError.self) { try await repository.reload("m") }
         #expect(try await repository.model(named: "m").description.version == "1")
-        // It is repaired: the next load is of it, not of the older one that answers meanwhile.
+        // It is repaired: the next load loads it, not the older one that answers meanwhile.
         try folder.write(["m/2/model.json": Bundles.manifest(), "m/2/m.onnx": ""])
         try await repository.reload("m")
         #expect(try await repository.model(named: "m").description.version == "2")
@@ -123,14 +123,14 @@ import Testing
         try repository.discover()
         for _ in 0..<3 { #expect(try await repository.model(named: "m") === old) }
         #expect(events.all == ["loaded m 1", "failed m 2"], "it is not tried for each request")
-        // A reload has it tried again.
+        // A reload tries it again.
         try folder.write(["m/2/model.json": Bundles.manifest(), "m/2/m.onnx": ""])
         try repository.discover()
         await repository.reloadAll()
         #expect(try await repository.model(named: "m").description.version == "2")
     }
 
-    /// A broken model that many ask for must not keep the processors busy with loads.
+    /// Many requests for a broken model must not keep the processors busy with loads.
     @Test(
         "requests after a failed load get the reason without a new load, which only a load on request begins",
         arguments: [LoadPolicy.eager, .lazy])
@@ -145,7 +145,7 @@ import Testing
         }
         #expect(events.all == ["failed m 1"])
         #expect(messages.count == 1 && messages.first?.contains("not valid JSON") == true, "\(messages)")
-        // Who asks for the load itself gets one.
+        // A load on request begins a load.
         await #expect(throws: InferenceError.self) { try await repository.reload("m") }
         #expect(events.all == ["failed m 1", "failed m 1"])
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
@@ -153,7 +153,7 @@ import Testing
         _ = try await repository.model(named: "m")
     }
 
-    /// The load policy of a bundle is not an option of the engine, and must not be forgotten for that.
+    /// The load policy of a bundle is not an option of the engine, and must be applied nevertheless.
     @Test(
         "a changed load policy in model.json takes effect in a reload and in a watched folder",
         arguments: [false, true])
@@ -187,14 +187,14 @@ import Testing
         repository.unloadIdle()
         #expect(repository.records.first?.state == .ready, "its time has not come")
         #expect(repository.records.first?.policy == .lazy)
-        // A damaged one keeps its policy, and a model in use keeps running.
+        // A damaged bundle keeps its policy, and a model in use keeps running.
         try folder.write(["m/model.json": "{"])
         try await reload()
         #expect(repository.records.first?.policy == .lazy)
         #expect(events.all == ["loaded m 1", "loaded m 1", "failed m 1"])
     }
 
-    /// The other options of running in model.json: a reload applies all of them.
+    /// The other runtime options in model.json: a reload applies all of them.
     @Test("every key of runtime in model.json takes effect in a reload")
     func everyKeyOfRuntimeTakesEffectInAReload() async throws {
         let folder = try TemporaryFolder()
@@ -226,9 +226,9 @@ import Testing
         }
     }
 
-    /// 8-bit weights are rewritten on the device CPU alone, and in no part of a model or in all: the batch is a second
-    /// reading.
-    @Test("both readings of a model with batches agree on integer weights, which are for the CPU alone")
+    /// 8-bit weights are rewritten on the device CPU only, and for all parts of a model or none: the batch variant
+    /// reads the file a second time.
+    @Test("both readings of a model with batches agree on integer weights, which are used on the CPU only")
     func allReadingsOfAModelAgreeOnIntegerWeights() async throws {
         for (runtime, allowed) in [
             (#""batch": 3"#, true), (#""batch": 3, "integer_weights": false"#, false),
@@ -246,8 +246,8 @@ import Testing
         }
     }
 
-    /// A reload whose folders cannot be read a second time must not have taken half of the settings: they are read
-    /// once.
+    /// If a reload read the folders twice and the second reading failed, half of the settings would have been applied:
+    /// they are read once.
     @Test("a reload reads the folders once, and changes no settings where a folder cannot be read")
     func aReloadReadsTheFoldersOnce() async throws {
         let folder = try TemporaryFolder()

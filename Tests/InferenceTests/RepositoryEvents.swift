@@ -2,7 +2,7 @@ import Foundation
 import Inference
 import Synchronization
 
-/// The reports of a repository, as text.
+/// The events of a repository, as text.
 final class RepositoryEvents: Sendable {
     let list = Mutex<[String]>([])
     func add(_ event: ModelRepository.Event) {
@@ -27,16 +27,16 @@ final class RepositoryEvents: Sendable {
         default: break
         }
     }
-    /// The reasons that were reported, one a failure or a model left as it is.
+    /// The reported reasons, one for each failure or model that stays unchanged.
     let reasons = Mutex<[String]>([])
-    /// The reasons for which models were unloaded.
+    /// The reasons for unloads.
     let unloads = Mutex<[String]>([])
     var all: [String] { list.withLock { $0 } }
 }
 
-/// Bundles for engines that a test controls, and repositories of them.
+/// Bundles for engines that a test controls, and repositories of these.
 enum Bundles {
-    /// A repository of the bundles in a folder, which has been looked into, and what it tells.
+    /// A repository of the bundles in a folder, after discovery, and its events.
     static func repository(
         _ folder: TemporaryFolder, engine: FakeEngine = FakeEngine(), policy: LoadPolicy = .eager,
         idle: Duration = .zero

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The models that are found in folders, and the version that a request gets, over an engine that the test controls.
+/// The models that are found in folders, and the version that a request gets, with an engine that the test controls.
 @Suite(.timeLimit(.minutes(2))) struct RepositoryTests {
     @Test("bundles, numbered versions and bare files are found; entries that begin with . or _ are not")
     func everyKindOfEntryIsFound() throws {
@@ -21,7 +21,7 @@ import Testing
         #expect(repository.records.filter { $0.name == "numbered" }.map(\.version) == ["1", "2"])
     }
 
-    /// It was meant as a new version, and lies in the folder of the only one.
+    /// It was meant as a new version, but is inside the folder of the only version.
     @Test("a numbered folder inside a bundle is not served, and the load of the bundle says so")
     func aNumberedFolderInABundleIsNoVersion() async throws {
         let folder = try TemporaryFolder()
@@ -45,13 +45,13 @@ import Testing
             (["1/m.onnx", "12/model.json", "7/saved_model.pb", "golden/1/m.onnx"], "the folders 1, 7, 12 beside"),
             (["3/net.mlpackage/Manifest.json"], "the folder 3 beside"),
             ((1...6).map { "\($0)/m.onnx" }, "the folders 1, 2, 3, 4, 5, ... beside"),
-            // Classes of pictures, names that are no versions, a file, and the folder of the model itself.
+            // Class folders of pictures, names that are not versions, a file, and the folder of the model itself.
             (["0/seven.png", "1/notes.txt", "v2/m.onnx", "1.5/m.onnx", "4"], nil), (["own/m.onnx"], nil),
         ] as [([String], String?)])
     func numberedFoldersInABundle(files: [String], words: String?) throws {
         let folder = try TemporaryFolder()
         let contents = files + ["model.json", "m.onnx", "9/saved_model.pb"]
-        // As one that was exported for TensorFlow Serving.
+        // A bundle that was exported for TensorFlow Serving.
         let manifest = Bundles.manifest().replacing(
             #""file": "m.onnx", "backend": "onnx""#, with: #""file": "9", "backend": "tensorflow""#)
         for file in contents { try folder.write([file: file == "model.json" ? manifest : ""]) }
@@ -62,7 +62,7 @@ import Testing
     @Test("a TensorFlow SavedModel is served without a model.json, with or without numbered versions")
     func aSavedModelNeedsNoModelJSON() async throws {
         let folder = try TemporaryFolder()
-        // As TensorFlow Serving has them, and alone.
+        // As for TensorFlow Serving, and without versions.
         try folder.write(["a/1/saved_model.pb": "", "a/2/saved_model.pb": "", "b/saved_model.pb": ""])
         let (repository, events) = try Bundles.repository(folder)
         await repository.loadEager()
@@ -97,8 +97,8 @@ import Testing
         #expect(reported.contains { $0.hasPrefix("face (") && $0.contains("model.safetensors is not supported") })
     }
 
-    /// No path of a request can hold these names.
-    @Test("models whose names no request path can hold are reported and not served")
+    /// No request path can contain these names.
+    @Test("models whose names no request path can contain are reported and not served")
     func modelsThatNoRequestCanNameAreReported() throws {
         let folder = try TemporaryFolder()
         let names = ["a\nb", "c\\d", "e\u{1B}[31m", "f\u{7F}"]
@@ -117,9 +117,9 @@ import Testing
         #expect(reported.contains { $0.hasSuffix(" (its name is not UTF-8 text)") }, "\(reported)")
     }
 
-    /// `ocelli init` has a bare file moved into its own folder: the name goes on being served, and the log says from
-    /// where.
-    @Test("the report of a bare file that is gone names the bundle that replaces the file, if any")
+    /// `ocelli init` tells the user to move a bare file into its own folder: the name is still served, and the log
+    /// states the new path.
+    @Test("the report of a missing bare file names the bundle that replaces it, if any")
     func aModelThatMovesIsNotReportedAsLost() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["a.onnx": "", "b.onnx": ""])
@@ -151,7 +151,7 @@ import Testing
         try folder.write([
             "m/2/model.json": Bundles.manifest(), "m/2/m.onnx": "", "m/10/model.json": Bundles.manifest(),
             "m/10/m.onnx": "",
-            // Not versions: their names are not numbers.
+            // Not versions, because their names are not numbers.
             "m/v20/model.json": Bundles.manifest(), "m/v20/m.onnx": "", "m/11.bak/model.json": Bundles.manifest(),
             "m/11.bak/m.onnx": "",
         ])
@@ -210,8 +210,8 @@ import Testing
         #expect(error?.message.contains("being copied") == true, "\(error?.message ?? "")")
     }
 
-    /// A model.json in the wrong place makes one bundle of the folder: what is served from it stays, and the reload
-    /// says why.
+    /// A model.json in the wrong place would make the whole folder one bundle: the served models stay, and the reload
+    /// states the reason.
     @Test("a model.json put directly into a models folder is refused while the folder holds models")
     func aFolderOfModelsDoesNotBecomeABundle() async throws {
         let folder = try TemporaryFolder()
@@ -222,7 +222,7 @@ import Testing
         let error = #expect(throws: RepositoryError.self) { try repository.discover() }
         #expect(error?.message.contains("its own folder") == true, "\(error?.message ?? "")")
         #expect(repository.names == ["a", "b"] && !events.all.contains { $0.hasPrefix("unloaded") })
-        // At a start there is nothing to keep: with bundles in it the folder is refused too.
+        // At a start no model is served yet: the folder is refused because it contains bundles.
         let (configuration, root) = (ModelConfiguration(), folder.url.path)
         let fresh = ModelRepository(folders: [root], configuration: configuration)
         #expect(throws: RepositoryError.self) { try fresh.discover() }

@@ -5,7 +5,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// The plans of models in a repository: which version serves, and what survives.
+/// Rollouts of models in a repository: the version that serves, and the state that survives a restart.
 @Suite struct RolloutRepositoryTests {
     /// A folder with the model "m" as numbered versions.
     private static func folder(_ versions: [String]) throws -> TemporaryFolder {
@@ -13,7 +13,7 @@ import Testing
         for version in versions {
             let place = folder.url.appendingPathComponent("m/\(version)")
             try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
-            // Columns that tell the versions, and their files' digests, apart.
+            // The number of columns makes the versions, and the digests of their files, different.
             try IdentityModel.write("f32", named: "model", columns: Int(version) ?? 1, into: place)
         }
         return folder
@@ -58,7 +58,7 @@ import Testing
         let again = try Self.repository(folder)
         await again.loadEager()
         #expect(try await answering(again) == "2")
-        // The highest is loaded beside it.
+        // The highest version is loaded too.
         #expect(try again.readyModel(named: "m", version: "10") != nil)
         #expect(try again.readyModel(named: "m", version: "1") == nil)
         try await again.deleteRollout(of: "m")
@@ -66,7 +66,7 @@ import Testing
         #expect(try await answering(Self.repository(folder)) == "10")
     }
 
-    @Test("a version that a rollout names to serve and that cannot be loaded is not replaced by another")
+    @Test("a version that a rollout names to serve is not replaced by another if it cannot be loaded")
     func aVersionThatIsNamedAndCannotBeLoadedIsNotReplaced() async throws {
         let folder = try Self.folder(["1", "2"])
         let repository = try Self.repository(folder)
@@ -85,7 +85,7 @@ import Testing
         #expect(!again.isReady())
     }
 
-    @Test("a new version beside the version that a rollout has serve is loaded and does not serve")
+    @Test("a new version next to the version that a rollout names is loaded and does not serve")
     func aNewVersionLoadsBesideAndDoesNotServe() async throws {
         let folder = try Self.folder(["1"])
         let repository = try Self.repository(folder)
@@ -127,11 +127,11 @@ import Testing
         #expect(try await answering(repository) == "1")
     }
 
-    /// The rollout that is kept in `state_dir` counts until the operator writes another file.
-    @Test("a rollout.json that the operator writes counts over the rollout kept in state_dir")
+    /// The rollout in `state_dir` is valid until the operator writes another file.
+    @Test("a rollout.json that the operator writes overrides the rollout in state_dir")
     func theOperatorsFileCountsOverWhatIsKept() throws {
         let folder = try TemporaryFolder(), state = try TemporaryFolder()
-        // A name that is no path.
+        // A name that is not a valid file name.
         let name = "../m/%"
         var record = RolloutMachine.Record()
         record.plan = Self.plan(serve: "1")
@@ -150,7 +150,6 @@ import Testing
         }
     }
 
-    /// A folder that cannot be written to: the plan is kept elsewhere.
     @Test(
         "the rollout of a model in a read-only folder is kept in state_dir",
         .enabled(if: geteuid() != 0, "root writes everywhere"))
@@ -173,7 +172,7 @@ import Testing
         #expect(try await answering(Self.repository(folder, state: state.url.path)) == "2")
     }
 
-    /// A folder of the kernel, in which root cannot make files either.
+    /// A kernel file system, in which even root cannot create files.
     private static let forReadingAlone = "/sys/kernel"
 
     @Test(
@@ -193,7 +192,7 @@ import Testing
         #expect(refusal?.message.contains("there is no folder for what the daemon keeps (state_dir)") == true)
     }
 
-    @Test("a file that the operator writes does not make good what state_dir says was rolled back; a write beside does")
+    @Test("a file that the operator writes does not undo the roll-backs in state_dir; the daemon's own write does")
     func theOperatorsFileIsReadWithWhatWasRolledBack() throws {
         let folder = try TemporaryFolder(), state = try TemporaryFolder()
         var record = RolloutMachine.Record()
@@ -204,7 +203,7 @@ import Testing
         try folder.write(["rollout.json": "{serve: '2', rolled_back: ['b', 'c']}"])
         let found = try file.read().get()
         #expect(found?.plan.serve == "2" && found?.rolledBack == ["a", "b", "c"])
-        // The daemon's own file, which a put has made: the one in state_dir is of no more use.
+        // The daemon's own file, written by a put: the one in state_dir is obsolete.
         record.rolledBack = ["c"]
         try file.write(record)
         #expect(try file.read().get() == record)
@@ -212,7 +211,7 @@ import Testing
         #expect(try file.read().get() == nil)
     }
 
-    @Test("a rollout.json with a mistake stops its model, or leaves the plan before in effect")
+    @Test("a rollout.json with a mistake stops its model, or leaves the previous plan in effect")
     func aFileWithAMistakeIsNotPassedOver() async throws {
         let folder = try Self.folder(["1", "2"])
         let file = folder.url.appendingPathComponent("m/rollout.json")
@@ -224,7 +223,7 @@ import Testing
         try Data("{\"serve\": \"1\"}".utf8).write(to: file)
         try repository.discover()
         #expect(try await answering(repository) == "1")
-        // Now there is a plan that counts.
+        // Now a valid plan exists.
         try Data("{".utf8).write(to: file)
         try repository.discover()
         #expect(try await answering(repository) == "1")
@@ -233,7 +232,7 @@ import Testing
         #expect(try await answering(repository) == "2")
     }
 
-    /// A version that was rolled back is known by its files, also after a restart and under another number.
+    /// A version that was rolled back is recognized by its files, also after a restart and under another number.
     @Test("a rolled-back version does not serve, not even under another number, until a rollout names it")
     func whatWasRolledBackDoesNotServe() async throws {
         let folder = try Self.folder(["1", "2"])
@@ -260,8 +259,8 @@ import Testing
 
     // MARK: Candidates
 
-    /// The state of the rollout, once it is the one expected, or after a while: what the daemon finds out by itself is
-    /// noted beside its work.
+    /// Waits for the expected state of the rollout, up to a limit: the daemon records its own decisions in the
+    /// background.
     private func state(
         _ repository: ModelRepository, expecting state: RolloutMachine.State
     ) async throws -> RolloutMachine.State {
@@ -307,7 +306,7 @@ import Testing
         #expect(try await answering(last) == "2", "a put has named it")
     }
 
-    /// The version's model, once it is ready, or after a while: not every load is waited for.
+    /// Waits for the version's model, up to a limit, because not every load is awaited.
     private func ready(_ repository: ModelRepository, _ version: String) async throws -> Model? {
         for _ in 0..<2_000 {
             if let model = try repository.readyModel(named: "m", version: version) { return model }
@@ -316,7 +315,7 @@ import Testing
         return nil
     }
 
-    @Test("an unload takes both versions of a rollout away, and a load brings both back, still comparing")
+    @Test("an unload removes both versions of a rollout, and a load restores both, still comparing")
     func anUnloadAndALoadKeepTheRollout() async throws {
         let folder = try Self.folder(["1", "2"])
         let repository = try Self.repository(folder)
@@ -366,13 +365,13 @@ import Testing
 
     // MARK: Kept pictures
 
-    /// The names of the pictures that are kept of the model "m".
+    /// The names of the kept pictures of the model "m".
     private static func pictures(_ state: TemporaryFolder) -> [String] {
         let names = try? FileManager.default.contentsOfDirectory(atPath: state.url.path + "/differences/m")
         return (names ?? []).sorted()
     }
 
-    @Test("kept pictures go with a new candidate, with a plan without one, with a deletion and with the model")
+    @Test("kept pictures are removed by a new candidate, a plan without one, a deletion, and with the model")
     func keptPicturesGoWithTheirComparison() async throws {
         let folder = try Self.folder(["1", "2"]), state = try TemporaryFolder()
         let repository = try Self.repository(folder, state: state.url.path)
@@ -430,7 +429,7 @@ import Testing
         #expect(Self.pictures(state) == [], "there is no candidate")
     }
 
-    @Test("of the pictures that are kept, those that are no longer listed are removed, and large ones are not kept")
+    @Test("kept pictures that are no longer listed are removed, and large pictures are not kept")
     func onlyPicturesThatAreListedAreKept() throws {
         let state = try TemporaryFolder(), folder = DifferenceFolder(path: state.url.path)
         let most = Comparison.mostDifferences

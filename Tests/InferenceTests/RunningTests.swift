@@ -5,7 +5,7 @@ import Synchronization
 import SystemSupport
 import Testing
 
-/// Infer requests, deadlines and cancellations at the moments in which something could be missed.
+/// Infer requests, deadlines and cancellations at moments at which an event could be missed.
 @Suite(.timeLimit(.minutes(2))) struct RunningTests {
     private func load(_ engine: FakeEngine, slots: Int) async throws -> (Model, TemporaryFolder) {
         let folder = try TemporaryFolder()
@@ -16,7 +16,7 @@ import Testing
         let loading = Task { [configuration] in
             try await Model.load(contentsOf: path + "/m.onnx", configuration: configuration)
         }
-        // The warm-up, request by request.
+        // The warm-up, one request at a time.
         for _ in 0..<engine.requestCount where !engine.endsAtOnce { try await until { engine.endOne() } }
         return (try await loading.value, folder)
     }
@@ -29,7 +29,7 @@ import Testing
         while !condition() { try await Task.sleep(for: .milliseconds(2)) }
     }
 
-    /// The timer looks once a second, and an earlier deadline must not make it forget a later one.
+    /// The timer checks once a second, and an earlier deadline must not make it forget a later one.
     @Test("four predictions with different deadlines are all stopped, none before its time")
     func everyDeadlineStopsItsInference() async throws {
         let engine = FakeEngine(requestCount: 4, endsAtOnce: false)
@@ -55,8 +55,8 @@ import Testing
         _ = _folder
     }
 
-    /// Of two deadlines the later one is set first. On a busy machine the test may come too late to see one of them
-    /// alone.
+    /// Of two deadlines the later one is set first. On a busy machine the test may be too late to see one of them
+    /// separately.
     @Test("a prediction with an earlier deadline is stopped before a prediction with a later deadline")
     func anEarlierDeadlineDoesNotWaitForALaterOne() async throws {
         for _ in 0..<10 {
@@ -81,8 +81,8 @@ import Testing
         Issue.record("both are always stopped together")
     }
 
-    /// The work for which the caller holds a slot may continue after the prediction.
-    @Test("a slot that the caller brings stays taken after the prediction until the caller releases it")
+    /// The caller may need the slot for work after the prediction.
+    @Test("a slot that the caller passes stays taken after the prediction until the caller releases it")
     func aSlotThatIsGivenIsItsGiversToRelease() async throws {
         let engine = FakeEngine(requestCount: 1)
         let (model, _folder) = try await load(engine, slots: 1)
@@ -96,7 +96,7 @@ import Testing
         _ = _folder
     }
 
-    @Test("the queue time of a prediction includes the wait for the slot that the caller brings")
+    @Test("the queue time of a prediction includes the wait for the slot that the caller passes")
     func theTimeInTheQueue_ofAGivenSlot_isTheSlots() async throws {
         let (model, _folder) = try await load(FakeEngine(requestCount: 1), slots: 1)
         let first = try await model.limiter.acquire()
@@ -131,7 +131,7 @@ import Testing
         _ = _folder
     }
 
-    /// Those who have a slot wait for the infer request, however many they are.
+    /// Holders of slots wait for the infer request, however many they are.
     @Test("six predictions with slots share one infer request, one after the other")
     func sixSlotsShareOneInferRequest() async throws {
         let engine = FakeEngine(requestCount: 1, endsAtOnce: false)
@@ -146,7 +146,7 @@ import Testing
         _ = _folder
     }
 
-    /// The task is cancelled after its last look, and before the engine has begun: nothing was there to be stopped.
+    /// The task is cancelled after its last check, and before the engine has begun: no inference was running yet.
     @Test("a cancellation between the last check and the engine's start stops the inference")
     func aCancellationBeforeTheStartStopsTheInference() async throws {
         let isArmed = Mutex(false)
@@ -186,7 +186,7 @@ import Testing
         _ = _folder
     }
 
-    /// Of the inference's time each item that was run has its share.
+    /// Each item that was run gets its share of the inference's time.
     @Test("the inference times of the items of a batch add up to the time of the batch")
     func theSharesOfABatchAddUpToItsTime() async throws {
         let folder = try TemporaryFolder()
@@ -216,7 +216,7 @@ import Testing
     }
 }
 
-/// The conversions of values on their way in and out, as a bundle asks for them.
+/// The conversions of input and output values that a bundle defines.
 @Suite struct TransformTests {
     private func load(
         inputs: String, outputs: String, engine: FakeEngine, files: [String: String] = [:]
@@ -296,7 +296,6 @@ import Testing
         #expect(zip(array.doubles, expected).allSatisfy { abs($0 - $1) < 1e-6 } && array.count == 4, "\(array.doubles)")
     }
 
-    /// Large values do not become infinite.
     @Test("softmax of values around 1000 stays finite")
     func softmaxOfLargeValues() async throws {
         let layer = #"{ "name": "y", "type": "array", "shape": [1, 4], "activation": "softmax" }"#
@@ -331,7 +330,6 @@ import Testing
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
 
-    /// The best classes, above the threshold.
     @Test("a classification gives the best classes in order, limited by count and threshold")
     func classesOfAPicture() async throws {
         let scores: [Float] = [0.1, 0.4, 0.3, 0.2]

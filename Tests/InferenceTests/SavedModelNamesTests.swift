@@ -3,7 +3,7 @@ import Foundation
 import Inference
 import Testing
 
-/// The names of the tensors of a TensorFlow graph's signature are read from any bytes without harm.
+/// The tensor names in a TensorFlow graph's signature are read from arbitrary bytes without a crash.
 @Suite struct SavedModelNamesTests {
     private static let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Fixtures/tensorio/tensorflow-batch-of-pictures.tiobundle/predict/saved_model.pb")
@@ -21,10 +21,10 @@ import Testing
     func cutAndDamagedFilesHaveFewerNames() throws {
         let whole = [UInt8](try Data(contentsOf: Self.file))
         for count in 0..<whole.count {
-            // The signature is at the file's end: no cut has it whole.
+            // The signature is at the end of the file, so no truncated file contains it completely.
             #expect(SavedModelNames(ByteSource(Array(whole.prefix(count)))).outputKey(of: "dense/Sigmoid") == nil)
         }
-        // The graph names its nodes without the colon: the only place is in the signature.
+        // The graph names its nodes without the colon, so the only occurrence is in the signature.
         let name = Array("dense/Sigmoid:0".utf8)
         let start = try #require(whole.indices.first { whole[$0...].starts(with: name) })
         for place in whole.indices {

@@ -3,10 +3,10 @@ import Inference
 import TestSupport
 import Testing
 
-/// Scores that are not confidences are reported when a model is loaded or first gives some, and so is what is done to
-/// scores and pixels.
+/// Scores that are not confidences are reported when a model is loaded or first returns some; the transforms of scores
+/// and pixels are reported too.
 @Suite struct ScoresTests {
-    /// A bundle of three classes whose engine gives the same scores for every picture, after those of its warm-up.
+    /// A bundle of three classes, with an engine that returns the same scores for every picture, including the warm-up.
     private func load(
         _ scores: [Float], members: String = "", normalize: String = "{\"standard\": \"[-1,1]\"}"
     ) async throws -> (Model, TemporaryFolder) {
@@ -80,7 +80,7 @@ import Testing
         EncodedImage([UInt8](try Data(contentsOf: SharedData.packageRoot.appendingPathComponent("examples/seven.png"))))
     }
 
-    /// A threshold is a confidence: it does not count for other scores, whether they are far below 0 or above 1.
+    /// A threshold is a confidence: it is not applied to other scores, whether far below 0 or above 1.
     @Test(
         "a threshold drops no class where scores are not confidences",
         arguments: [
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    /// A number that rounds to less than 0 is a confidence too.
+    /// A score that rounds to slightly less than 0 is a confidence too.
     @Test(
         "a threshold drops classes where scores are confidences, even with a score slightly below 0",
         arguments: [[Float(0.3), 0.7, -0.0005], [1, 0, -0.0]])
@@ -117,8 +117,7 @@ import Testing
         #expect(result.classifications.map(\.label) == ["c"] && result.areConfidences)
     }
 
-    /// The first answer reports it, once, if the warm-up could not see it; a model that is loaded again is looked at
-    /// again.
+    /// The first answer reports it, once, if the warm-up could not; a model that is loaded again is checked again.
     @Test("without a warm-up, scores outside 0 to 1 are reported at the first answer, once for each load")
     func scoresOfAnAnswerAreReportedOnce() async throws {
         let folder = try TemporaryFolder()

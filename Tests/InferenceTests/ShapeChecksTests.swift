@@ -6,9 +6,9 @@ import Synchronization
 import SystemSupport
 import Testing
 
-/// Shapes that callers bring to open axes are tried one set at a time, and never on a thread that requests need.
+/// Shapes that callers give to open axes are checked one set at a time, and never on a thread that requests need.
 @Suite struct ShapeChecksTests {
-    /// Tries that end when the test says so, of an engine whose model has one input of any number of rows.
+    /// Checks that end when the test allows it, for an engine with a model of one input with any number of rows.
     private final class Tries: Sendable {
         struct State {
             var tried: [Int] = []
@@ -16,7 +16,7 @@ import Testing
         }
 
         let state = Mutex(State())
-        /// Rows whose try waits for a signal.
+        /// Numbers of rows for which the check waits for a signal.
         let slow: Range<Int>
         let gate = DispatchSemaphore(value: 0)
 
@@ -68,7 +68,7 @@ import Testing
         let tries = Tries(slow: 100..<200)
         let (model, _) = try await load(tries)
         _ = try await model.prediction(from: features(1))
-        // More requests with shapes of their own than there are threads for tasks.
+        // More requests with new shapes than tasks have threads.
         let count = ProcessInfo.processInfo.activeProcessorCount * 2 + 8
         let waiting = try (0..<count).map { number in
             let given = try features(100 + number)
@@ -83,7 +83,7 @@ import Testing
         #expect(tries.tried.sorted() == [1] + (100..<100 + count))
     }
 
-    @Test("the same new shape of eight requests is tried once", .timeLimit(.minutes(2)))
+    @Test("the same new shape of eight requests is checked once", .timeLimit(.minutes(2)))
     func theSameShapesAreTriedOnce() async throws {
         let tries = Tries(slow: 100..<101)
         let (model, _) = try await load(tries)
@@ -118,7 +118,7 @@ import Testing
         #expect(model.limiter.snapshot.inFlight == 0)
     }
 
-    /// Only the open axis may have any extent, and no axis may be left out or added.
+    /// Only the open axis may have any extent, and no axis may be missing or added.
     @Test(
         "a shape that does not fit the model's fixed axes is refused without a try",
         arguments: [[4], [2, 2, 4], [2, 4, 1], [2, 3], [4, 5]])
@@ -150,7 +150,7 @@ import Testing
             }
             #expect(reason == "the model does not take shape [13,4]: thirteen rows")
         }
-        // What was refused is not remembered, as it may be anything.
+        // A refused shape is not stored, because refused shapes have no limit.
         #expect(tries.tried == [13, 13])
         #expect(model.limiter.snapshot.inFlight == 0)
     }

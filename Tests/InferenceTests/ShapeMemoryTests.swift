@@ -4,13 +4,13 @@ import Inference
 import TestSupport
 import Testing
 
-/// The memory that engines keep for each size of inputs: bounded, however many sizes come.
+/// The memory that engines keep for input sizes is limited, however many sizes occur.
 @Suite(.serialized) struct ShapeMemoryTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Convolutions of 3 x 3 over a picture of any size, and their means.
+    /// Convolutions of 3 x 3 over a picture of any size, and the means of their results.
     private static let network: ONNXFile = {
         var nodes: [ONNXFile.Node] = [], constants: [(String, [Float])] = [], channels = 3, last = "image"
         for index in 0..<6 {
@@ -38,15 +38,15 @@ import Testing
         return try await Model.load(contentsOf: path.path, configuration: configuration)
     }
 
-    /// KiB of the process's own memory.
+    /// The anonymous memory of the process in KiB.
     private static var memory: Int {
         let text = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("RssAnon:") } ?? ""
         return Int(line.split { !$0.isNumber }.first ?? "") ?? 0
     }
 
-    /// The growth over pictures of 700 sizes, each of which comes once, after 300 others: by then malloc holds what it
-    /// needs for whatever is made and released.
+    /// The growth over pictures of 700 sizes, each used once, after 300 others: by then malloc holds enough memory for
+    /// temporary allocations.
     private func growth(of model: Model) async throws -> Int {
         func predict(_ height: Int, _ width: Int) async throws {
             let floats = [Float](repeating: 0.5, count: 3 * height * width)
@@ -61,9 +61,9 @@ import Testing
         return Self.memory - before
     }
 
-    @Test("OpenVINO keeps no more for sizes of inputs than it may")
+    @Test("OpenVINO keeps no more memory for input sizes than allowed")
     func sizesAreBounded() async throws {
-        // The bounded one first: memory that the other gives back would hide its growth.
+        // The limited one first: memory that the other one frees would hide its growth.
         let bounded = try await growth(of: try await load(.openvino, keeping: 1 << 20))
         let unbounded = try await growth(of: try await load(.openvino, keeping: 1 << 40))
         print("700 sizes: \(bounded) KiB with a bound of 1 MiB, \(unbounded) KiB without")
@@ -78,14 +78,14 @@ import Testing
         #expect(found < 24 << 10, "\(found) KiB")
     }
 
-    @Test("what a model may keep for sizes is not given to pictures, until the model is released")
+    @Test("memory reserved for a model's input sizes is not available to pictures until the model is released")
     func theBudgetCountsIt() async throws {
         let budget = DecodeBudget()
         budget.use(total: 1_000)
         var reservation: DecodeBudget.Reservation? = budget.reservation(300)
         #expect(budget.usage.total == 700)
         var other: DecodeBudget.Reservation? = budget.reservation(900)
-        // A quarter is left.
+        // A quarter remains.
         #expect(budget.usage.total == 250)
         budget.use(total: 10_000)
         #expect(budget.usage.total == 8_800)

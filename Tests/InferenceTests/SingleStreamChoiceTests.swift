@@ -2,10 +2,10 @@ import Inference
 import TestSupport
 import Testing
 
-/// The choice of the variant for single predictions, by the times of both ways.
+/// The choice of the single-stream variant, by the times of both alternatives.
 @Suite struct SingleStreamChoiceTests {
-    /// Runs predictions one after another; what each way takes is given by its number.
-    /// - Returns: how many of them ran on the variant.
+    /// Runs predictions one after another; the time of each alternative is given by the prediction's number.
+    /// - Returns: the number of predictions that ran on the variant.
     private func run(
         _ count: Int, _ choice: inout SingleStreamChoice, usual: (Int) -> UInt64, variant: (Int) -> UInt64
     ) -> Int {
@@ -47,7 +47,7 @@ import Testing
         #expect(run(100, &choice, usual: { _ in usual }, variant: { _ in usual * 2 }) >= 3)
     }
 
-    /// Another program that takes the processors makes the variant slower: then, and as long, the usual way is taken.
+    /// Another program that uses the processors makes the variant slower: during that time the usual way is chosen.
     @Test("a variant that becomes slower than the usual way loses the choice, and wins again when faster")
     func itFollowsWhatChanges() {
         var choice = SingleStreamChoice()
@@ -59,7 +59,7 @@ import Testing
         #expect(choice.variantWins)
     }
 
-    @Test("the variant is chosen if it is a tenth faster, and kept until it is a tenth slower")
+    @Test("the variant is chosen if it is 10 % faster, and kept until it is 10 % slower")
     func itIsKeptWhereBothTakeTheSame() {
         var choice = SingleStreamChoice()
         for (variant, wins) in [(950, false), (880, true), (1_080, true), (1_120, false), (920, false), (880, true)] {

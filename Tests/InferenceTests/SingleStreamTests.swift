@@ -5,7 +5,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// Predictions that nothing else runs beside, and the variant of the model that they run on.
+/// Predictions that run while no other does, and the variant of the model that they run on.
 @Suite(.timeLimit(.minutes(2))) struct SingleStreamTests {
     private func predict(_ model: Model) async throws -> Prediction {
         let array = try MultiArray(shape: [1, 4], floats: [0, 0, 0, 0])
@@ -85,7 +85,7 @@ import Testing
         engine.endOne()
         await preparing.value
         #expect(model.singleStreamReport?.state == .ready)
-        // One begins alone; another joins it.
+        // One begins without others; a second joins it.
         let alone = start()
         try await wait(for: 1)
         let joining = start()
@@ -100,7 +100,7 @@ import Testing
         #expect(try await next.value == 4)
     }
 
-    /// The variant's one request is released however a prediction ends.
+    /// The variant's only request is released however a prediction ends.
     @Test("a cancelled prediction releases the single-stream variant for the next prediction")
     func aCancelledSingleStreamPredictionGivesTheVariantBack() async throws {
         let engine = FakeEngine(endsAtOnce: false, threads: 2), folder = try TemporaryFolder()
@@ -132,7 +132,7 @@ import Testing
     func noVariantWhereItWouldHaveNoMoreThreads(_ singleStream: SingleStreamPolicy, _ threads: Int, _ runtime: String)
         async throws
     {
-        // Two streams of two threads each.
+        // Two streams with two threads each.
         let engine = FakeEngine(threads: threads), folder = try TemporaryFolder()
         let model = try await load(engine, singleStream: singleStream, runtime: runtime, folder)
         #expect(model.singleStreamReport == nil)
@@ -141,7 +141,7 @@ import Testing
         #expect(engine.state.withLock { $0.loads } == 1)
     }
 
-    @Test("lone_threads in a bundle counts over a configuration without single-stream variants")
+    @Test("lone_threads in a bundle overrides a configuration without single-stream variants")
     func whatTheBundleSaysCounts() async throws {
         let engine = FakeEngine(threads: 4), folder = try TemporaryFolder()
         let model = try await load(engine, singleStream: .never, runtime: #"{ "lone_threads": 3 }"#, folder)
@@ -150,9 +150,8 @@ import Testing
         #expect(model.singleStreamReport?.threads == 3)
     }
 
-    /// A variant that cannot be compiled costs only the attempt: predictions continue as before, and the reason is
-    /// reported.
-    @Test("a variant that cannot be compiled is reported, is not tried again, and predictions go on")
+    /// If the variant cannot be compiled, predictions continue as before, and the reason is reported.
+    @Test("a variant that cannot be compiled is reported and not tried again, and predictions continue")
     func withoutAVariantPredictionsGoOn() async throws {
         let folder = try TemporaryFolder()
         let file = folder.url.appendingPathComponent("m.onnx")
@@ -173,8 +172,8 @@ import Testing
         #expect(reads.load(ordering: .relaxed) == 2, "it is not tried again")
     }
 
-    /// The default is left to the model: small ones need none, and neither does one whose single-stream predictions are
-    /// few.
+    /// The default depends on the model: small ones need no variant, nor does a model with few single-stream
+    /// predictions.
     @Test("by default a variant is compiled only after eight lone predictions in a row")
     func byDefaultManySingleStreamPredictionsInARowAreNeeded() async throws {
         let engine = FakeEngine(endsAtOnce: false, threads: 4), folder = try TemporaryFolder()
@@ -183,14 +182,14 @@ import Testing
         func run(_ count: Int) async throws {
             let tasks = (0..<count).map { _ in Task { try await predict(model) } }
             for _ in 0..<2000 where engine.running < count { try await Task.sleep(for: .milliseconds(5)) }
-            // The engine takes longer than a millisecond.
+            // The inference takes longer than a millisecond.
             try await Task.sleep(for: .milliseconds(2))
             for _ in 0..<count { engine.endOne() }
             for task in tasks { _ = try await task.value }
         }
         for _ in 0..<7 { try await run(1) }
         try await run(2)
-        // Of two that end together the last may count as alone.
+        // Of two that end together, the last one may count as single-stream.
         for _ in 0..<6 { try await run(1) }
         #expect(model.singleStreamReport?.state == .notCompiled)
         for _ in 0..<2 { try await run(1) }
@@ -200,7 +199,6 @@ import Testing
         #expect(try await settled(model) == .ready)
     }
 
-    /// A process that has much of its memory in use already gets no variant by default.
     @Test("by default no variant is compiled in a process that already uses too much memory")
     func thereMustBeMemoryForIt() async throws {
         let engine = FakeEngine(endsAtOnce: false, threads: 4), folder = try TemporaryFolder()
@@ -217,7 +215,7 @@ import Testing
         #expect(model.singleStreamReport?.state == .notCompiled)
     }
 
-    /// A model whose variant is there, by default settings, on an engine whose inferences the test ends.
+    /// A model whose variant is compiled, with default settings, on an engine whose inferences the test ends.
     private func prepared(_ engine: FakeEngine, _ folder: TemporaryFolder) async throws -> Model {
         let runtime = #"{ "warmup": { "runs": 0 } }"#
         let model = try await load(engine, singleStream: .automatic(threads: 4), runtime: runtime, folder)
@@ -233,7 +231,6 @@ import Testing
         #expect(model.singleStreamReport?.state == .ready)
     }
 
-    /// By default a variant that was not used for ten minutes gives its memory back, and can be compiled again.
     @Test("by default a variant is released after ten minutes without use, and can be compiled again")
     func aVariantThatIsNotUsedIsReleased() async throws {
         let freed = Atomic<Int>(0)
@@ -249,7 +246,7 @@ import Testing
         #expect(engine.state.withLock { $0.loads } == 3)
     }
 
-    /// With two clients one is often alone for a moment.
+    /// With two clients, a request is often the only one for a moment.
     @Test("by default the first lone prediction after two concurrent ones runs on the usual threads")
     func theFirstPredictionAfterOthersRunsAsTheyDo() async throws {
         let folder = try TemporaryFolder()

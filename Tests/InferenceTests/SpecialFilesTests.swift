@@ -5,9 +5,9 @@ import Testing
 
 import Inference
 
-/// Pipes, sockets and devices where the files of a model are expected: refused at once, wherever they are opened.
+/// Pipes, sockets and devices in place of a model's files: refused immediately, wherever they are opened.
 @Suite(.timeLimit(.minutes(2))) struct SpecialFilesTests {
-    /// Files of bundles in every form, one of which is to be a pipe or a device.
+    /// Files of bundles in every form, one of which is replaced by a pipe or a device.
     private static let bundles: [(files: [String: String], special: String, model: String)] = [
         (["m/model.json": Bundles.manifest()], "m/m.onnx", "m"),
         (["m/m.onnx": ""], "m/model.json", "m"),
@@ -67,15 +67,15 @@ import Inference
         }
     }
 
-    /// ONNX names the files of large weights (external_data.py of the onnx package): any name may be one of the
-    /// model's.
+    /// An ONNX file names the files of large weights (external_data.py of the onnx package), so any name may belong to
+    /// the model.
     @Test(
         "a bare ONNX file whose external data is a pipe, socket or device is refused",
         arguments: Kind.allCases, ["weights", "m2.onnx.data", "sub/weights"])
     func aSpecialFileThatABareONNXFileNamesIsRefused(_ kind: Kind, _ special: String) async throws {
         func field(_ number: UInt8, _ bytes: [UInt8]) -> [UInt8] { [number << 3 | 2, UInt8(bytes.count)] + bytes }
         let location = field(13, field(1, Array("location".utf8)) + field(2, Array(special.utf8)))
-        // ModelProto.graph, GraphProto.initializer, and one in an attribute of a node.
+        // ModelProto.graph with GraphProto.initializer, and one in an attribute of a node.
         let initializer = field(7, field(5, field(8, [0x77]) + location))
         let attribute = field(7, field(1, field(5, field(5, location))))
         for model in [initializer, attribute] {
@@ -130,8 +130,8 @@ import Inference
         #expect(ExportKey(path: folder.url.path + "/ir.xml", folder: "/tmp", circumstances: "") == nil)
     }
 
-    /// A watched folder is looked at whatever lies in it.
-    @Test("a watched folder leaves models with pipes, sockets or devices alone, and good models stay ready")
+    /// A watched folder is scanned, even if it contains special files.
+    @Test("a watched folder skips models with pipes, sockets or devices, and good models stay ready")
     func aWatchedFolderWithSpecialFilesIsLookedAt() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["good.onnx": ""])

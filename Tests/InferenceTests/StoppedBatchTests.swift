@@ -4,10 +4,9 @@ import Inference
 import TestSupport
 import Testing
 
-/// Batches that are cancelled while the engine works on them, with the real engine: they cost those that come after
-/// them nothing.
+/// Batches that are cancelled during inference, with the real engine: later batches succeed.
 @Suite(.timeLimit(.minutes(2))) struct StoppedBatchTests {
-    /// The digits bundle, asking for batches of up to four.
+    /// The digits bundle, with batches of up to four.
     private func load(_ folder: TemporaryFolder) async throws -> Model {
         let bundle = folder.url.appendingPathComponent("digits")
         try FileManager.default.copyItem(
@@ -19,8 +18,8 @@ import Testing
         return try await Model.load(contentsOf: bundle.path, configuration: ModelConfiguration())
     }
 
-    /// The engine infers shapes layer by layer, and a layer whose input has the shape of its last run is passed over:
-    /// stopped half-way, it would continue with the shapes of two runs.
+    /// The engine infers shapes layer by layer, and skips a layer whose input has the shape of its last run: stopped
+    /// half-way, it would continue with the shapes of two runs.
     @Test("a batch that follows a cancelled batch of another size succeeds")
     func aBatchOfAnotherSizeAfterOneThatWasStoppedSucceeds() async throws {
         let folder = try TemporaryFolder()
@@ -40,7 +39,7 @@ import Testing
             let stopped = Task { [size = 1 + Int(random.next() % 4)] in
                 await model.predictions(from: Array(repeating: item, count: size * model.instances))
             }
-            // Somewhere in the engine's work, which takes a millisecond or some.
+            // At some point of the inference, which takes about a millisecond.
             try await Task.sleep(for: .microseconds(Int(random.next() % 3000)))
             stopped.cancel()
             for case .failure(let error) in await stopped.value {

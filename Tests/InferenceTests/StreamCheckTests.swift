@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The answers of all streams, compared with those of one before a model serves.
+/// The answers of all streams are compared with those of one before a model serves.
 @Suite(.timeLimit(.minutes(2))) struct StreamCheckTests {
     private static func bytes(_ values: [Float]) -> [UInt8] { values.withUnsafeBytes { Array($0) } }
     private static let right = bytes([0.1, 0.2, 0.3, 0.4])
@@ -36,7 +36,7 @@ import Testing
         #expect(engine.state.withLock { $0.used.count } >= 2, "both requests of the model ran")
     }
 
-    /// The last bits of a sum depend on how threads share it.
+    /// The last bits of a sum depend on how threads divide it.
     @Test("answers of streams that differ only by rounding are equal")
     func roundingIsNoDifference() async throws {
         let engine = FakeEngine(answers: { streams, _, _, _ in
@@ -65,7 +65,7 @@ import Testing
 
     @Test("a model that differs from the reference even with one stream fails to load")
     func aModelThatIsWrongWithOneStreamTooFailsToLoad() async throws {
-        // Only the first that is compiled, the reference, is right.
+        // Only the model that is compiled first, for the reference, is right.
         let compiled = Atomic<Int>(0)
         let engine = FakeEngine(answers: { streams, _, _, _ in
             if streams > 1 { compiled.store(1, ordering: .relaxed) }
@@ -103,14 +103,14 @@ import Testing
         #expect(streams(engine) == [1, nil, nil], "a second load compiles no reference")
         let names = try FileManager.default.contentsOfDirectory(atPath: cache.url.path)
         #expect(names.count == 1 && names.allSatisfy { $0.hasSuffix(".answers") }, "\(names)")
-        // Each compilation may differ: the check is made on loads with a known reference too.
+        // Each compilation may differ, so that the check is also made on loads with a known reference.
         let wrong = FakeEngine(answers: { streams, request, _, _ in
             streams > 1 && request == 1 ? Self.bytes([9, 9, 9, 9]) : Self.right
         })
         #expect(try await load(wrong, cache: cache).loadReport.execution.streams == 1)
-        // Compiled once more: the difference might be the reference's.
+        // Compiled again, because the reference might be wrong.
         #expect(streams(wrong) == [nil, 1, 1])
-        // That is remembered: whether the next compilation were right is chance.
+        // The result is stored, because the next compilation would be right only by chance.
         let next = try await load(wrong, cache: cache)
         guard case .oneStream = next.loadReport.streamCheck else {
             Issue.record("\(next.loadReport.streamCheck)")
@@ -133,7 +133,7 @@ import Testing
         #expect(streams(engine) == [nil, 1, 1, nil])
     }
 
-    /// The variant for batches is a compilation of its own, with kernels that round differently.
+    /// The batch variant is compiled separately, with kernels that round differently.
     @Test(
         "a batch variant that answers differently is not used, and the model runs without batches",
         arguments: [true, false])
@@ -158,7 +158,7 @@ import Testing
         [TensorPort(name: "y", elementType: type, shape: shape)]
     }
 
-    /// A detector's list is sorted by score, and rounding swaps rows whose scores are nearly equal.
+    /// A detector's list is sorted by score, and rounding swaps rows with nearly equal scores.
     @Test("detector rows that change places are no difference, unless a row has another value")
     func rowsThatChangePlacesAreNoDifferenceUnlessTheyHaveOtherValues() async throws {
         for (last, isEqual) in [(Float(7), true), (8, false)] {
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    /// The place of a score is its class.
+    /// The position of a score identifies its class.
     @Test("scores of a classifier that change places are a difference")
     func scoresThatChangePlacesAreADifference() async throws {
         let engine = FakeEngine(answers: { streams, _, _, _ in
@@ -219,7 +219,7 @@ import Testing
             #expect(next.loadReport.streamCheck == .oneStream(reason: difference))
             #expect(next.loadReport.advice.contains { $0.contains("runs with one stream") })
             #expect(try await next.canary() == nil)
-            // What replaced it is left alone.
+            // The replacement is not reloaded.
             try await repository.reload(servedBy: model)
             #expect(try await repository.model(named: "m") === next)
             guard hasCache else { continue }
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    /// There is nothing else to be tried: the engine itself is wrong.
+    /// No other option remains: the engine itself is wrong.
     @Test("a canary that differs on a model with one stream is an error")
     func aCanaryThatDiffersWithOneStreamFails() async throws {
         let cache = try TemporaryFolder(), isWrong = Atomic<Bool>(false)

@@ -3,7 +3,7 @@ import Inference
 import TestSupport
 import Testing
 
-/// Text models load on systems without the locale that StringNormalizer asks for.
+/// Text models load on systems without the locale that StringNormalizer requires.
 struct StringLocaleTests {
     private func file(_ texts: [(String, String)]) -> [UInt8] {
         [UInt8](
@@ -28,11 +28,11 @@ struct StringLocaleTests {
         #expect(StringLocale.replaced(in: french, hasLocale: { _ in false }) == expected)
     }
 
-    @Test("a file without a StringNormalizer is left unchanged, and so is a file that is cut within its graph")
+    @Test("a file without a StringNormalizer is left unchanged, and so is a file that is truncated within its graph")
     func otherFilesAndDamagedOnesStayAsTheyAre() {
         let other = [UInt8](ONNXFile.slow(layers: 2).bytes)
         #expect(StringLocale.replaced(in: other, hasLocale: { _ in false }) == nil)
-        // The version of the operators, four bytes, is behind the graph.
+        // The version of the operators, four bytes, comes after the graph.
         let whole = file([]), end = whole.count - 4
         for count in 0..<whole.count {
             let changed = StringLocale.replaced(in: Array(whole[..<count]), hasLocale: { _ in false })

@@ -5,7 +5,7 @@ import Teaching
 import TestSupport
 import Testing
 
-/// Bundles with `"taught": "taught.safetensors"`: the answers are those of the taught model, and damaged files are
+/// Bundles with `"taught": "taught.safetensors"`: the answers equal those of the taught model, and damaged files are
 /// problems.
 @Suite struct TaughtClassesTests {
     private static func heads() throws -> [TaughtHead] {
@@ -68,17 +68,17 @@ import Testing
             for one in result.classifications {
                 #expect(one.confidence == expected.confidences[one.index] && one.label == head.labels[one.index])
             }
-            // A threshold of confidences leaves out classes, and not what is known.
+            // A threshold of confidences omits classes, but does not change whether the picture is known.
             let few = try await model.classification(of: Self.picture(), top: 1, threshold: 0.999)
             #expect(few.taught == result.taught && few.classifications.count <= 1)
-            // It still embeds.
+            // It still computes embeddings.
             let embedded = try await model.observations(of: Self.picture(), request: ObservationRequest(task: .embed))
             guard case .embedding(let values) = embedded.content else { throw CancellationError() }
             #expect(values == embedding)
         }
     }
 
-    /// A head that the bundle does not have: what a daemon teaches.
+    /// A head that is not part of the bundle, as with classes taught to a daemon.
     @Test("an embedding model classifies with a taught head that comes with the request")
     func aModelOfEmbeddingsAnswersWithTheClassesOfAnother() async throws {
         let heads = try Self.heads()
@@ -142,7 +142,7 @@ import Testing
         expect("has the label \"nut\" twice", try await Self.problems(TaughtFile.bytes(of: twice)))
     }
 
-    /// Cut off at every byte, and with a bit turned at every byte: problems, or a model, and no crash.
+    /// Truncated at every byte, and with a flipped bit in every byte: problems or a model, and no crash.
     @Test("a cut taught file is a problem, and the answers of a damaged taught file are finite")
     func damagedFilesEndInProblems() async throws {
         for head in try Self.heads() where head.threshold != nil {
@@ -155,7 +155,7 @@ import Testing
                 var bytes = good
                 bytes[place] ^= 1 << UInt8(place % 8)
                 guard case .success(let model) = try await Self.load(bytes) else { continue }
-                // Whatever the numbers are now, an answer's are finite.
+                // The numbers of an answer are finite, for any content of the file.
                 let result = try await model.classification(of: Self.picture(), top: 1)
                 #expect(result.classifications.allSatisfy { $0.confidence.isFinite })
                 #expect(result.taught?.distance.isFinite == true)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder for one test, removed with it.
+/// A temporary folder for one test, removed with it.
 final class TemporaryFolder: Sendable {
     let url: URL
 
@@ -11,7 +11,7 @@ final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: url) }
 
-    /// Writes files, making their folders; the path of the folder.
+    /// Writes files, creating their folders. Returns the path of the folder.
     @discardableResult
     func write(_ files: [String: String]) throws -> String {
         for (name, text) in files {

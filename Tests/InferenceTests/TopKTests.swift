@@ -20,7 +20,7 @@ import Testing
     func theThresholdCounts() {
         #expect(top([0.1, 0.5, 0.4], 3, 0.4) == [1, 2])
         #expect(top([0.1], 3, 1) == [])
-        // Many are found in another way.
+        // Large counts are selected by another algorithm.
         #expect(top([0.1, 0.5, 0.4], 300, 0.4) == [1, 2] && top([0.1, .nan], 300, 1) == [])
     }
 
@@ -29,7 +29,6 @@ import Testing
         #expect(top([.nan, 0.5, .nan], 3) == [1])
     }
 
-    /// Against sorting everything, on many random arrays.
     @Test("the selection from random scores equals a full sort")
     func equalsASort() {
         let seed = UInt64.random(in: 0...UInt64.max)
@@ -38,7 +37,7 @@ import Testing
             let scores = (0..<Int.random(in: 0...60, using: &generator)).map { _ in
                 Float(Int.random(in: 0...20, using: &generator)) / 20
             }
-            // Few and many are found in two ways.
+            // Small and large counts are selected by two algorithms.
             let count = Int.random(in: 1...10, using: &generator) * (Bool.random(using: &generator) ? 1 : 65)
             let expected = scores.indices.sorted { (scores[$1], $0) < (scores[$0], $1) }.prefix(count)
             #expect(top(scores, count) == Array(expected), "seed \(seed)")

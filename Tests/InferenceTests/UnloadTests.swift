@@ -14,7 +14,7 @@ import Testing
         #expect(repository.records.first?.state == .unloaded)
         let error = await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "m") }
         #expect(error?.message.contains("unloaded") == true)
-        // Neither reloads nor looks at the folders bring it back, whatever becomes of its files.
+        // Neither reloads nor discoveries load it, even if its files change.
         try folder.write(["m/model.json": Bundles.manifest(version: "2")])
         try repository.discover()
         await repository.reloadAll()
@@ -25,7 +25,7 @@ import Testing
         #expect(try await repository.model(named: "m").description.version == "2")
     }
 
-    @Test("all versions of an unloaded model, added ones too, stay away until a load on request")
+    @Test("all versions of an unloaded model, including added ones, stay unloaded until a load on request")
     func allVersionsOfAnUnloadedModelStayAwayAndComeBackTogether() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/1/m.onnx": "", "m/2/m.onnx": ""])

@@ -3,7 +3,7 @@ import Inference
 import Synchronization
 import Testing
 
-/// Folders that cannot be read now: what is known stays, and nothing is taken for gone.
+/// Folders that cannot be read now: known models stay, and none is considered gone.
 @Suite struct UnreadableFoldersTests {
     /// The disk, with failures at some paths.
     private final class Faults: Sendable {
@@ -12,7 +12,7 @@ import Testing
 
         init(_ folder: TemporaryFolder) { root = folder.url.path }
 
-        /// Listing a folder (`names:PATH`), or looking at what is at a path, fails from now on; nil ends it.
+        /// Sets the error for listing a folder (`names:PATH`), or for reading the kind of a path; nil removes it.
         func set(_ path: String, _ code: Int32?) { codes.withLock { $0[path] = code } }
 
         private func failure(_ key: String) -> FileFailure? {
@@ -50,7 +50,7 @@ import Testing
                 onEvent: events.add)
         }
 
-        /// The report of a reload (SIGHUP).
+        /// The events of a reload (SIGHUP).
         func reload() async throws -> [String] {
             events.list.withLock { $0 = [] }
             try repository.discover()
@@ -64,7 +64,7 @@ import Testing
         "v/1/model.json": Bundles.manifest(), "v/1/m.onnx": "", "v/2/m.onnx": "",
     ]
 
-    /// The path that fails, its error, and the models that stay as they are.
+    /// The path that fails, its error, and the models that stay unchanged.
     private static let failures: [(path: String, code: Int32, left: [String])] = [
         ("m", EIO, ["m 1"]), ("m/model.json", EACCES, ["m 1"]), ("v", ESTALE, ["v 1", "v 2"]),
         ("v/model.json", EACCES, ["v 1", "v 2"]), ("names:v", EMFILE, ["v 1", "v 2"]), ("v/1", EIO, ["v 1"]),
@@ -90,24 +90,24 @@ import Testing
         let folder = scene.folder.url.path + "/" + failure.left[0].prefix(1)
         let reason = try #require(scene.events.reasons.withLock { $0.last })
         #expect(reason.hasPrefix(folder) && reason.contains(String(cString: strerror(failure.code))), "\(reason)")
-        // The same by looks.
+        // A watched folder reports the same.
         scene.events.list.withLock { $0 = [] }
         for _ in 0..<4 where try watcher.scan() { try await watcher.takeIn() }
         #expect(scene.events.all == failure.left.map { "left as it is \($0)" })
-        // Loading one by request looks at all of them, too.
+        // A load on request also tries all of them.
         try scene.repository.discover()
         for (index, (name, version)) in [("m", "1"), ("v", "1"), ("v", "2")].enumerated() {
             let model = try await scene.repository.model(named: name, version: version)
             #expect(ObjectIdentifier(model) == before[index])
         }
         #expect(scene.repository.isReady())
-        // When it can be read again, nothing has changed.
+        // When the path can be read again, nothing has changed.
         scene.faults.set(failure.path, nil)
         scene.events.list.withLock { $0 = [] }
         for _ in 0..<4 where try watcher.scan() { try await watcher.takeIn() }
         #expect(scene.events.all == [])
         #expect(try await scene.reload() == all.map { "unchanged \($0)" })
-        // And what is gone then is gone.
+        // A model without files is then unloaded.
         try FileManager.default.removeItem(atPath: scene.folder.url.path + "/m")
         #expect(try await scene.reload() == ["unloaded m 1", "unchanged v 1", "unchanged v 2"])
     }
@@ -131,7 +131,7 @@ import Testing
         }
         #expect(first.hasPrefix("m cannot be read: Permission denied") && first.contains("needs r and x"), "\(first)")
         #expect(second.hasPrefix("v cannot be read: Too many open files"), "\(second)")
-        // A request, and a requested load, get the same reason.
+        // A request, and a load on request, get the same reason.
         for again in [false, true] {
             let error = await #expect(throws: InferenceError.self) {
                 if again {
@@ -165,14 +165,14 @@ import Testing
         scene.faults.set("names:v", nil)
         #expect(try await scene.reload() == ["unchanged m 1", "loaded v 2"])
         #expect(scene.repository.isReady())
-        // A version that comes and cannot be read leaves the others serving.
+        // A new version that cannot be read leaves the others serving.
         try scene.folder.write(["v/3/m.onnx": ""])
         scene.faults.set("v/3/model.json", EACCES)
         #expect(try await scene.reload() == ["unchanged m 1", "unchanged v 2", "failed v 3"])
         #expect(try await scene.repository.model(named: "v").description.version == "2")
     }
 
-    @Test("a watched folder leaves a new bundle that cannot be read alone, and loads it once readable")
+    @Test("a watched folder skips a new bundle that cannot be read, and loads it once it is readable")
     func aWatchedFolderTakesInNothingThatItCannotRead() async throws {
         let scene = try Scene(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         try scene.repository.discover()
@@ -183,7 +183,7 @@ import Testing
             if try watcher.scan() { try await watcher.takeIn() }
             return scene.events.all
         }
-        // As it is with a bundle that is not whole: its permissions may come last.
+        // Treated like an incomplete bundle, because its permissions may be set last.
         scene.faults.set("n/model.json", EACCES)
         try scene.folder.write(["n/model.json": Bundles.manifest(), "n/m.onnx": ""])
         #expect(try await look() == [])

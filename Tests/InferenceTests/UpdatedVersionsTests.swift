@@ -5,12 +5,12 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// Versions of models that updates have made: their order, their files, and what serves. The files are those of
-/// Tests/Fixtures/updatable.
+/// Model versions created by updates: their order, their files, and the version that serves. The files are
+/// those of Tests/Fixtures/updatable.
 @Suite(.timeLimit(.minutes(2))) struct UpdatedVersionsTests {
     private static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/updatable")
 
-    /// A folder of models, one of updates, and the bytes that updates have taken.
+    /// A model folder, a folder of updates, and the number of bytes in files of updates.
     private final class Scene: Sendable {
         let models: TemporaryFolder, taught: TemporaryFolder
         let taken = Mutex(0)
@@ -29,7 +29,7 @@ import Testing
 
         var updates: URL { taught.url.appendingPathComponent(".updates") }
 
-        /// As a daemon that starts.
+        /// A repository as at the start of a daemon.
         func repository(policy: LoadPolicy = .eager) async throws -> (ModelRepository, RepositoryEvents) {
             let events = RepositoryEvents()
             var configuration = ModelConfiguration()
@@ -54,7 +54,7 @@ import Testing
                 }, give: { [self] bytes in taken.withLock { $0 -= bytes } })
         }
 
-        /// The bytes of the files of updates.
+        /// The total size of the updates' files.
         var bytes: Int {
             let files = (try? FileManager.default.subpathsOfDirectory(atPath: updates.path)) ?? []
             return files.reduce(0) { sum, file in
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// One update with one example; its version.
+    /// Makes one update with one example. Returns its version.
     @discardableResult
     private func update(
         _ name: String, in repository: ModelRepository, _ room: ModelRepository.UpdateRoom,
@@ -118,7 +118,7 @@ import Testing
         #expect(files[0] != original && files[1] != files[0])
         #expect(scene.names() == ["d"] && scene.taken.withLock { $0 } == files.reduce(0) { $0 + $1.count })
 
-        // As after a start, and with a later version of the operator's.
+        // As after a start, and with a later version from the operator.
         let (again, told) = try await scene.repository()
         #expect(told.all == ["loaded d 1.2"])
         #expect(try again.updateSource(of: "d").version == "1.2")
@@ -144,8 +144,7 @@ import Testing
         #expect(repository.records.map(\.version) == ["3", "3.1", "4", "4.1"])
     }
 
-    /// The other files of a bundle go with it: labels in a folder, links as files, nothing hidden.
-    @Test("an update copies the whole bundle: labels in folders, links as files, nothing hidden")
+    @Test("an update copies the whole bundle: labels in folders, links as files, no hidden files")
     func aBundleIsCopiedWhole() async throws {
         let scene = try Scene(["b/net.mlmodel": "dense-classifier.mlmodel"])
         let manifest = """
@@ -181,9 +180,7 @@ import Testing
         #expect(scene.names("d") == ["1.5"] && scene.names() == ["d"])
     }
 
-    /// No room, and a deadline that has passed when the new version is to be loaded: nothing is kept, and nothing has
-    /// changed.
-    @Test("an update without room or past its deadline keeps nothing and changes nothing")
+    @Test("an update without space or past its deadline keeps nothing and changes nothing")
     func whatDoesNotFinishIsNotKept() async throws {
         let scene = try Scene(["d.mlmodel": "dense-classifier.mlmodel"], most: 1)
         let (repository, _) = try await scene.repository()
@@ -210,8 +207,8 @@ import Testing
         #expect(repository.records.map(\.version) == ["1"])
     }
 
-    /// A new version that cannot be loaded leaves the one before serving.
-    @Test("where an update is damaged, the version before serves, and the next update has a new number")
+    /// A new version that cannot be loaded leaves the previous one serving.
+    @Test("if an update is damaged, the previous version serves, and the next update has a new number")
     func aDamagedUpdateFallsBack() async throws {
         let scene = try Scene(["d.mlmodel": "dense-classifier.mlmodel"])
         let (repository, _) = try await scene.repository()

@@ -4,10 +4,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The version that serves where another one cannot be loaded: the highest that is good, after a reload and after a
-/// start.
+/// The version that serves if another one cannot be loaded: the highest good one, after a reload and after a start.
 @Suite(.timeLimit(.minutes(2))) struct VersionFallbackTests {
-    /// Versions of the model m, of which some fail in their load checks.
+    /// Versions of the model m, some of which fail in their load checks.
     private struct Scene {
         let folder: TemporaryFolder
         let repository: ModelRepository
@@ -71,7 +70,7 @@ import Testing
         await #expect(throws: InferenceError.self) { _ = try await scene.answering }
     }
 
-    @Test("a new version that fails leaves the model ready with the version before, until repaired")
+    @Test("a new version that fails leaves the model ready with the previous version, until repaired")
     func aNewVersionThatFailsLeavesTheModelReady() async throws {
         let scene = try Scene(1...2, bad: [])
         await scene.repository.loadEager()
@@ -83,13 +82,13 @@ import Testing
         #expect(try await scene.answering == "2")
         #expect(scene.repository.isReady())
         #expect(scene.events.all == ["loaded m 2", "unchanged m 2", "failed m 3"])
-        // Repaired, it serves after the next reload.
+        // Once repaired, it serves after the next reload.
         scene.fail([])
         await scene.repository.reloadAll()
         #expect(try await scene.answering == "3")
     }
 
-    /// Of several that have failed, the one that is repaired serves, though a higher one is still bad.
+    /// Of several versions that have failed, the repaired one serves, although a higher one still fails.
     @Test("a repaired version serves after a reload, even below a version that still fails")
     func aRepairedVersionBelowABadOneServesAfterAReload() async throws {
         let scene = try Scene(1...4, bad: [3, 4])
@@ -102,7 +101,7 @@ import Testing
         #expect(try await scene.answering == "3")
     }
 
-    /// The version that serves is removed, while the one above it is bad: one that was never loaded takes its place.
+    /// The serving version is removed while the one above it fails: one that was never loaded replaces it.
     @Test(
         "when the serving version is removed and a higher version fails, the next good version serves",
         arguments: [LoadPolicy.eager, .lazy])
@@ -130,8 +129,7 @@ import Testing
         }
     }
 
-    /// The highest version fails for a reason that passes: the lower one answers until the other is loaded, without a
-    /// reload.
+    /// The highest version fails for a temporary reason: the lower one answers until it is loaded, without a reload.
     @Test("a lazy version that failed is tried again after the retry time, without a reload")
     func aLazyVersionThatFailedIsTriedAgainAfterAWhile() async throws {
         let scene = try Scene(1...2, bad: [2], policy: .lazy, retryTime: .zero)
@@ -157,13 +155,13 @@ import Testing
         #expect(scene.states == ["ready", "failed"])
     }
 
-    /// A request to load a model is told that its highest version failed; what is good serves all the same.
+    /// A load on request reports that the highest version failed; a good version serves nevertheless.
     @Test("a load on request reports that the highest version failed, and a lower version serves")
     func aLoadOnRequestReportsTheFailureAndServesWhatIsGood() async throws {
         let scene = try Scene(1...2, bad: [])
         await scene.repository.loadEager()
         try scene.repository.unload("m")
-        // Another file: what went through its load check is not tried again.
+        // Another file, because a file that has passed its load check is not checked again.
         try scene.folder.write(["m/2/m.onnx": "22"])
         scene.fail([2])
         await #expect(throws: InferenceError.self) { try await scene.repository.reload("m") }

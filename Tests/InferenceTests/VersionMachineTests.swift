@@ -3,8 +3,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// The transitions of a model's version, all of them; and long random sequences against the flags that its phases
-/// replace.
+/// All transitions of a model's version; and long random sequences compared with the flags that the phases replaced.
 @Suite struct VersionMachineTests {
     typealias Machine = VersionMachine<String, Int>
 
@@ -15,7 +14,7 @@ import Testing
 
     // MARK: Every state
 
-    /// The ways to every state, by the name that ``name(_:)`` gives it.
+    /// The events that lead to every state, by the name that ``name(_:)`` returns.
     private static let states: [(name: String, events: [Event])] = [
         ("unloaded", []),
         ("unloaded, served", [.request, .success, .unload]),
@@ -40,11 +39,11 @@ import Testing
             forget, wrong
     }
 
-    /// The next state after each event in each state, and the answer after an arrow. `=`: nothing changes.
+    /// The next state after each event in each state, and the answer after an arrow. `=`: no change.
     private static let table: [String: [Event: String]] = {
         var table: [String: [Event: String]] = [:]
         func row(_ name: String, _ next: [Event: String]) { table[name] = next }
-        // Not loaded: requests begin a load; what ends loads has no effect.
+        // Not loaded: requests begin a load; the ends of loads have no effect.
         row(
             "unloaded",
             [
@@ -62,7 +61,7 @@ import Testing
                 .unloadAndHold: "unloaded, held back, served > none", .release: "=", .forget: "=",
                 .wrong: "= > none",
             ])
-        // Held back: only a load on request brings it back.
+        // Held back: only a load on request loads it again.
         row(
             "unloaded, held back",
             [
@@ -80,7 +79,7 @@ import Testing
                 .unloadAndHold: "= > none", .release: "unloaded, served", .forget: "=",
                 .wrong: "= > none",
             ])
-        // Failed: requests get the reason for a while, then begin a load; reloads begin one at once.
+        // Failed: requests get the reason for a while, then begin a load; reloads begin one immediately.
         row(
             "failed",
             [
@@ -135,7 +134,7 @@ import Testing
                 .unloadAndHold: "loading, dropped, held back > none", .release: "=", .forget: "loading",
                 .wrong: "= > none",
             ])
-        // Dropped: what is loaded is not kept, unless somebody asks for it meanwhile.
+        // Dropped: the loaded model is not kept, unless a request for it arrives meanwhile.
         row(
             "loading, dropped",
             [
@@ -193,7 +192,7 @@ import Testing
         return table
     }()
 
-    /// The name of a state, from its phase alone.
+    /// The name of a state, from its phase only.
     private static func name(_ machine: Machine) -> String {
         func words(_ first: String, _ rest: Machine.Rest, dropped: Bool = false) -> String {
             first + (dropped ? ", dropped" : "") + (rest.isHeldBack ? ", held back" : "")
@@ -208,7 +207,7 @@ import Testing
         }
     }
 
-    /// Lets an event happen; returns the answer as the table has it.
+    /// Applies an event; returns the answer in the form of the table.
     private static func happen(_ event: Event, to machine: inout Machine, number: Int = 0) -> String {
         func request(again: Bool = false, bringsBack: Bool = false, at now: MonotonicInstant) -> String {
             let answer = machine.request(
@@ -292,7 +291,7 @@ import Testing
 
     // MARK: Against flags
 
-    /// The same decisions by independent flags, as they were before there were phases.
+    /// These decisions by independent flags, as they were before phases were introduced.
     private struct Flags {
         var ready: String?
         var wasReady = false, isLoading = false

@@ -2,14 +2,14 @@ import Testing
 
 import Inference
 
-/// The version of a model that answers, over all combinations of the states of three versions.
+/// The version of a model that answers, for all combinations of the states of three versions.
 @Suite struct VersionSituationTests {
-    /// The states that a version can be in.
+    /// The possible states of a version.
     private static let all: [VersionSituation] = [LoadPolicy.eager, .lazy].flatMap { policy in
         [true, false].flatMap { isReady in
             [true, false].flatMap { hasFailed in
                 [false, true].flatMap { isHeldBack -> [VersionSituation] in
-                    // One that was unloaded on request is not ready.
+                    // A version that was unloaded on request is not ready.
                     if isReady, isHeldBack { return [] }
                     return [
                         VersionSituation(
@@ -29,13 +29,13 @@ import Inference
                     let versions = [first, second, third]
                     let index = try #require(VersionSituation.answering(versions))
                     let chosen = versions[index]
-                    // Nothing that is ready is passed over for one that has failed or is on its way at start.
+                    // A ready version is never skipped in favour of one that has failed or is loading at the start.
                     if versions.contains(where: \.isReady) {
                         #expect(chosen.isReady || chosen.policy == .lazy && !chosen.hasFailed && !chosen.isHeldBack)
                         #expect(VersionSituation.isServing(versions) && VersionSituation.isUpToDate(versions))
                     }
                     #expect(!versions[(index + 1)...].contains { $0.isReady }, "\(versions)")
-                    // The highest that has not failed is what requests load, where they may.
+                    // Requests load the highest version that has not failed, if they may.
                     if let good = versions.lastIndex(where: { $0.isReady || !$0.hasFailed }) {
                         #expect(index <= good, "\(versions)")
                         if versions[good].policy == .lazy, !versions[good].isHeldBack { #expect(index == good) }
@@ -64,7 +64,6 @@ import Inference
         #expect(VersionSituation.answering([]) == nil)
     }
 
-    /// Versions that may not serve are as good as absent, in every combination.
     @Test("a version that may not serve is treated as absent in every combination")
     func versionsThatMayNotServeArePassedOver() {
         for first in Self.all {

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The inputs that a model runs on before it is handed out, and batches of them.
+/// The inputs that a model runs before it is handed out, and batches of these.
 @Suite(.timeLimit(.minutes(2))) struct WarmUpTests {
     private func load(_ runtime: String, engine: FakeEngine) async throws -> Model {
         let folder = try TemporaryFolder()
@@ -23,7 +23,7 @@ import Testing
             try FileManager.default.copyItem(at: seven, to: file)
         }
         try Data().write(to: folder.url.appendingPathComponent("empty.png"))
-        // One byte more than is read, and none of them on the disk.
+        // One byte more than the limit, in a sparse file.
         let large = folder.url.appendingPathComponent("large.png").path
         #expect(FileManager.default.createFile(atPath: large, contents: nil) && truncate(large, (64 << 20) + 1) == 0)
         var configuration = ModelConfiguration()
@@ -52,7 +52,7 @@ import Testing
         #expect(engine.started == inferences)
     }
 
-    /// The exact problem of a picture is reported: a file that cannot be read is not an empty one.
+    /// The exact problem of a picture is reported: an unreadable file is not reported as an empty one.
     @Test("a warm-up picture that cannot be used is reported with the reason")
     func unusablePicturesAreReportedWithTheirReason() async throws {
         for (name, reason) in [
@@ -79,7 +79,7 @@ import Testing
         #expect(try await load("{}", engine: engine()).chunks(of: 3) == [0..<1, 1..<2, 2..<3])
     }
 
-    /// A model that compiles need not run: that shows when the model is loaded, not when the first full batch comes.
+    /// A model that compiles may still not run: a load detects this, not the first full batch.
     @Test("a load tries the largest batch, and fails where the model cannot run so many items")
     func theLargestBatchIsTriedBeforeTheModelIsReady() async throws {
         let good = engine(mostItems: 4)
@@ -103,7 +103,7 @@ import Testing
         #expect(error?.message.contains("runtime.batch: is 4, but output \"scores\" has no batch axis") == true)
     }
 
-    /// An input of two rows is not a batch of two: its items could not be distinguished.
+    /// An input with two rows is not a batch of two: its items could not be distinguished.
     @Test(
         "a batch setting is refused where an input of the model has no batch axis",
         arguments: [[2, 4], [4]] as [Shape])
@@ -124,7 +124,7 @@ import Testing
         #expect(error?.message.contains("input \"x\" of shape \(shape) has no batch axis") == true, "\(error as Any)")
     }
 
-    /// The model that comes with Ocelli, with the real engine.
+    /// The model that is included with Ocelli, with the real engine.
     @Test("a batch on the digits model gives the same answers and errors as single predictions")
     func aBatchGivesTheNumbersOfSingles() async throws {
         let folder = try TemporaryFolder()

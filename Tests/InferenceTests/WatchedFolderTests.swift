@@ -3,9 +3,9 @@ import Inference
 import Synchronization
 import Testing
 
-/// Folders that are watched: when a change is loaded, and what a short absence does not lose.
+/// Watched folders: when a change is loaded, and which models a short absence does not lose.
 @Suite(.timeLimit(.minutes(2))) struct WatchedFolderTests {
-    @Test("a watched folder loads a new or changed model when its files are whole and at rest")
+    @Test("a watched folder loads a new or changed model when its files are complete and no longer change")
     func aWatchedFolderIsTakenInWhenItIsWholeAndAtRest() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": "1"])
@@ -18,7 +18,7 @@ import Testing
             return events.all
         }
         #expect(try await look() == [])
-        // A bundle that comes file by file, and byte by byte.
+        // A bundle that is copied file by file, and byte by byte.
         try folder.write(["b/model.json": Bundles.manifest()])
         #expect(try await look() == [], "it is new")
         #expect(try await look() == ["left alone b"], "it is at rest, but not whole")
@@ -29,7 +29,7 @@ import Testing
             #expect(try await look() == [])
         }
         #expect(repository.names == ["a"])
-        // Another that is whole does not wait for it, nor takes it along.
+        // Another, complete bundle does not wait for it, and does not cause it to be loaded.
         try folder.write(["c/model.json": Bundles.manifest(), "c/m.onnx": ""])
         try folder.write(["b/m.onnx": "1234"])
         #expect(try await look() == [])
@@ -38,13 +38,13 @@ import Testing
         #expect(repository.names == ["a", "c"])
         #expect(try await look() == ["loaded b 1"])
         #expect(try await look() == [])
-        // A changed one is loaded beside the old one, when it is at rest.
+        // A changed model is loaded while the old one answers, once its files no longer change.
         let old = try await repository.model(named: "a")
         try folder.write(["a/model.json": Bundles.manifest(version: "2")])
         #expect(try await look() == [])
         #expect(try await repository.model(named: "a") === old)
         #expect(try await look() == ["loaded a 2"])
-        // A damaged one leaves the old one serving, and is tried again when it changes.
+        // A damaged model leaves the old one serving, and is tried again when it changes.
         try folder.write(["a/model.json": "{"])
         #expect(try await look() == [])
         #expect(try await look() == ["failed a 2"])
@@ -53,7 +53,7 @@ import Testing
         try folder.write(["a/model.json": Bundles.manifest(version: "3")])
         #expect(try await look() == [])
         #expect(try await look() == ["loaded a 3"])
-        // One that goes away for a moment only stays.
+        // A model that is missing for a moment stays.
         let path = folder.url.appendingPathComponent("c").path, away = folder.url.appendingPathComponent("_c").path
         try FileManager.default.moveItem(atPath: path, toPath: away)
         #expect(try await look() == [])
@@ -63,7 +63,7 @@ import Testing
         #expect(try await look() == [])
         #expect(try await look() == ["unloaded c 1"])
         #expect(repository.names == ["a", "b"])
-        // What was unloaded on request stays so.
+        // A model that was unloaded on request stays unloaded.
         try repository.unload("b")
         try folder.write(["b/m.onnx": "123"])
         #expect(try await look() == [])

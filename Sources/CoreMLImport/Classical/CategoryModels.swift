@@ -7,7 +7,7 @@ struct CategoryList: Sendable {
         categories = try ClassifierOutputs.labels(message, strings: strings, integers: integers)
         guard !categories.isEmpty else { throw Problem("has no categories") }
         var places: [Category: Int] = [:]
-        // Of duplicates, the first one counts.
+        // Duplicates have the index of the first one.
         for (place, category) in categories.enumerated() where places[category] == nil { places[category] = place }
         self.places = places
     }

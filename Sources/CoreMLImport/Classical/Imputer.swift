@@ -18,7 +18,7 @@ struct Imputer: ClassicalModel {
     init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         input = try description.onlyInput()
         output = try description.onlyOutput()
-        // Of several fields of a oneof, the last one counts.
+        // If several fields of a oneof are present, the last one is used.
         guard let field = message.fields.last(where: { (1...7).contains($0.number) }) else {
             throw Problem("has no imputed value")
         }

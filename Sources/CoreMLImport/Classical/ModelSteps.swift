@@ -1,4 +1,4 @@
-/// The steps of one prediction, in order: a pipeline flattened to a list, whose models find their inputs by feature
+/// The steps of one prediction, in order: a pipeline flattened to a list. The models find their inputs by feature
 /// name.
 ///
 /// A pipeline within a pipeline has its own features: its models see only its inputs, and only its outputs remain.
@@ -50,7 +50,7 @@ package struct ModelSteps: Sendable {
         /// The location of the model in the file.
         package let place: String
         /// The images that the graph itself must scale, with the color space in which they arrive: outputs of another
-        /// model of the file, and pictures that several graphs take with different scales.
+        /// model of the file, and pictures that several graphs read with different scales.
         package fileprivate(set) var innerImages: [String: ImageFeature.ColorSpace] = [:]
     }
 
@@ -66,7 +66,7 @@ package struct ModelSteps: Sendable {
         try problems.finish()
     }
 
-    /// Fills `innerImages`: an image stays outside only if it is a picture of the client that one graph takes, in its
+    /// Fills `innerImages`: an image stays outside only if it is a picture of the client that one graph reads, in its
     /// color space.
     private mutating func findInnerImages(_ description: InterfaceSpecification) {
         let pictures = description.inputs.imageSpaces
@@ -92,7 +92,7 @@ package struct ModelSteps: Sendable {
         }
     }
 
-    /// True if the input accepts missing numbers: an imputer or trees take it, directly or through a vectorizer.
+    /// True if the input accepts missing numbers: an imputer or trees read it, directly or through a vectorizer.
     package func takesMissing(_ input: String) -> Bool {
         var name = input
         for case .evaluate(let step) in steps where step.inputs.contains(where: { $0.name == name }) {
@@ -103,7 +103,7 @@ package struct ModelSteps: Sendable {
         return false
     }
 
-    /// True if the input may be omitted even if the description requires it: every model that takes it has a default.
+    /// True if the input may be omitted even if the description requires it: every model that reads it has a default.
     package func hasDefault(_ input: String) -> Bool {
         var hasDefault = false
         for step in steps {
@@ -120,9 +120,9 @@ package struct ModelSteps: Sendable {
         return hasDefault
     }
 
-    /// The outputs of a detector, a file whose last model suppresses overlapping boxes: the output with the scores of
-    /// each class; the output with the boxes, [boxes, 4] of center x, center y, width and height as fractions of the
-    /// picture; and the names of the classes, empty if the file has no names.
+    /// The outputs of a detector, a file in which the last model suppresses overlapping boxes: the output with the
+    /// scores of each class; the output with the boxes, [boxes, 4] of center x, center y, width and height as fractions
+    /// of the picture; and the names of the classes, empty if the file has no names.
     package var detections: (scores: String, boxes: String, classes: [Category])? {
         for step in steps.reversed() {
             switch step {
@@ -270,7 +270,7 @@ extension [FeatureSpecification] {
 }
 
 extension ModelType {
-    /// The reason why models of this type cannot be evaluated, and a remedy.
+    /// The error text for a type of model that cannot be evaluated: the reason and a remedy.
     var refusal: String {
         switch self {
         case .visionFeaturePrint, .audioFeaturePrint, .soundAnalysisPreprocessing:

@@ -61,7 +61,7 @@ struct Normalizer: ClassicalModel {
             case .l1: vector.reduce(0) { $0 + abs($1) }
             case .l2: vector.reduce(0) { $0 + $1 * $1 }.squareRoot()
             }
-        // A vector of length zero stays as it is.
+        // A vector of length zero is not changed.
         let scaled = divisor == 0 ? vector : vector.map { $0 / divisor }
         return [output.name: .array(NumberArray(scaled))]
     }

@@ -13,7 +13,7 @@ package struct TranslatedGraph: Sendable {
         package var result: String
     }
 
-    /// True if requests choose extents and the model can be translated with the default ones, too.
+    /// True if requests choose extents and the model can also be translated with the default ones.
     package var canBeClosed: Bool
 
     /// Translates a network or a program.

@@ -24,7 +24,7 @@ extension GraphBuilder {
     /// The maximum number of node visits when the numbers of all rounds are computed.
     private static let mostLookups = 1 << 24
 
-    /// The counter of a body's parameter; nil unless the next round takes its value plus or minus a known number.
+    /// The counter of a body's parameter; nil unless the next round uses its value plus or minus a known number.
     /// - Parameters:
     ///   - start: the value in the first round.
     ///   - next: the value for the next round.

@@ -11,7 +11,7 @@ extension Graph {
     /// The graph with operations on large constants folded: 16-bit floats become 32-bit ones when they are written, and
     /// factors after convolutions are multiplied into the weights.
     ///
-    /// The engine folds both at compile time, too, but then holds the results in addition to the original weights.
+    /// The engine also folds both at compile time, but then holds the results in addition to the original weights.
     package func folded() -> Graph {
         var folding = GraphFolding(self)
         return folding.run()
@@ -21,7 +21,7 @@ extension Graph {
 /// A graph during folding.
 private struct GraphFolding {
     private var nodes: [Graph.Node]
-    /// The number of inputs that take each node's output.
+    /// The number of inputs that use each node's output.
     private var uses: [Int]
     /// The replacements of nodes that are no longer needed.
     private var replaced: [Int: Graph.Value] = [:]
@@ -50,7 +50,7 @@ private struct GraphFolding {
         return compacted()
     }
 
-    /// True if one input takes the value, so that it can be changed.
+    /// True if only one input uses the value, which can then be changed.
     private func isSole(_ value: Graph.Value) -> Bool {
         uses[value.node] == 1 && nodes[value.node].outputs.count == 1 && nodes[value.node].outputs[0].names.isEmpty
     }

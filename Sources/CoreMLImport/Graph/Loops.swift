@@ -20,7 +20,7 @@ struct LoopInput {
     let first: Graph.Value
     /// The body's parameter.
     let parameter: Graph.Value
-    /// The value for the next round, from the body; nil if all rounds take `first`.
+    /// The value for the next round, from the body; nil if all rounds use `first`.
     var next: Graph.Value?
 }
 
@@ -80,7 +80,7 @@ extension GraphBuilder {
     /// - Parameters:
     ///   - sequence: [steps, …].
     ///   - states: the states of the first step; each step returns those of the next.
-    ///   - constants: values that every step takes.
+    ///   - constants: values that every step uses.
     ///   - step: adds one step to another builder: computes the new states from an element of the sequence, the states
     ///     and the constants.
     /// - Returns: the first state after each step, [steps, …], and the last states.
@@ -113,7 +113,7 @@ extension GraphBuilder {
     /// - Parameters:
     ///   - list: the list before the loop; nil if the loop writes all elements.
     ///   - rows: the elements written, [rounds, …].
-    ///   - places: the index of each in the list. Of duplicates, the last one counts.
+    ///   - places: the index of each in the list. Of elements with the same index, the last one is kept.
     func list(_ list: Graph.Value?, count: Int, _ rows: Graph.Value, at places: [Int]) throws(Problem) -> Graph.Value? {
         var sources = [Int?](repeating: nil, count: count)
         for (round, place) in places.enumerated() { sources[place] = round }

@@ -40,7 +40,7 @@ enum ActivationLayers {
         case 25:
             let slope = try perChannel(function, 1, "alpha", value, graph)
             if value.rank == 4 {
-                // The engine's operation takes slopes along axis 1.
+                // The engine's operation expects slopes along axis 1.
                 return graph.leakyReLU(value, slope: try graph.reshape(slope, to: [-1]))
             }
             let negative = try graph.multiply(graph.binary("Minimum", 1, value, graph.float(0)), slope)

@@ -1,4 +1,4 @@
-/// Comparisons and logic. They return floats, 1 for true; logic takes every number but 0 as true.
+/// Comparisons and logic. They return floats, 1 for true; logic treats every number except 0 as true.
 enum ComparisonLayers {
     static let table: [LayerTranslator] =
         [

@@ -27,7 +27,7 @@ struct LayerTranslator: Sendable {
         }
     }
 
-    /// A layer that takes its first input with all axes.
+    /// A layer that reads its first input with all axes.
     static func ofArrays(
         _ kind: Int, _ name: String, inputs: ClosedRange<Int> = 1...1, _ translate: @escaping Single
     ) -> LayerTranslator {
@@ -39,7 +39,7 @@ struct LayerTranslator: Sendable {
         }
     }
 
-    /// A layer that takes its first input as images [N, C, H, W].
+    /// A layer that reads its first input as images [N, C, H, W].
     static func ofImages(
         _ kind: Int, _ name: String, inputs: ClosedRange<Int> = 1...1, _ translate: @escaping Single
     ) -> LayerTranslator {
@@ -75,7 +75,7 @@ enum LayerTable {
         return Dictionary(families.joined().map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
     }()
 
-    /// The reason why a layer of an unsupported kind is refused.
+    /// The error text for an unsupported kind of layer.
     static func refusal(of kind: Int) -> String {
         switch kind {
         case 0: "the layer has no type"

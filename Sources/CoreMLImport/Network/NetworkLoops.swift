@@ -17,7 +17,7 @@ private struct LoopNames {
     }
 }
 
-/// Loops whose rounds differ only in their values: one round is translated, and the engine repeats it.
+/// Loops with rounds that differ only in their values: one round is translated, and the engine repeats it.
 extension NetworkTranslation {
     /// Adds the loop. Returns false if it must be unrolled: it has loopBreak or loopContinue, shapes change, a blob
     /// that the loop creates is used after it, or the number of rounds depends on more than counters.

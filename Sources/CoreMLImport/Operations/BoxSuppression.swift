@@ -75,7 +75,7 @@ extension GraphBuilder {
             ["box_encoding": "center", "sort_result_descending": true, "output_type": "i64"],
             outputs: [(.i64, [nil, 3]), (.f32, [nil, 3]), (.i64, [1])])
         let places = try gather(found[0], scalar(2), axis: 1)
-        // If no box is good enough, take the best one.
+        // If no box is good enough, keep the best one.
         let top = operation(
             "TopK", 11, [try squeeze(best, [0]), scalar(1)],
             ["axis": 0, "mode": "max", "sort": "value", "index_element_type": "i64", "stable": true],

@@ -43,7 +43,7 @@ extension GraphBuilder {
         return reshape(x, toComputed: try concat([count, integers([-1])], axis: 0), shape: [nil, nil])
     }
 
-    /// All windows of `size` elements along an axis, `step` apart, each with an axis of its own.
+    /// All windows of `size` elements along an axis, `step` apart, each on a separate axis.
     func slidingWindows(_ x: Graph.Value, axis: Int, size: Int, step: Int) throws(Problem) -> Graph.Value {
         let axis = try positiveAxis(axis, rank: x.rank)
         guard let extent = x.shape[axis], size > 0, size <= extent, step > 0 else {

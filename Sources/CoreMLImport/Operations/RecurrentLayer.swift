@@ -203,7 +203,7 @@ extension RecurrentLayer.Direction {
         let taken = try graph.multiply(input, functions[1].apply(graph, parts[2]))
         var cell = try graph.add(graph.multiply(forget, states[1]), taken)
         if let clip { cell = try graph.clamp(cell, from: -clip, to: clip) }
-        // The output gate takes the new cell state.
+        // The output gate uses the new cell state.
         return [try graph.multiply(gate(3, peephole: 2, cell), functions[2].apply(graph, cell)), cell]
     }
 }

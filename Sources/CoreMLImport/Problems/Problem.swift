@@ -1,4 +1,4 @@
-/// The reason why a Core ML file cannot be served, with its location.
+/// The reason that a Core ML file cannot be served, with its location.
 ///
 /// `place` is a readable path in the file, as in `layers[12] "conv3"`; empty for the file as a whole.
 package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {

@@ -25,7 +25,7 @@ extension ProgramOperations {
                 try graph.averagePool(x, kernel: kernel, window: window, excludesPadding: excludes, roundsUp: roundsUp)
             ]
         }
-        // Padding counts for the mean, but elements of the last window beyond the padding do not: so pad the image
+        // The mean includes padding, but not elements of the last window beyond the padding. Therefore pad the image
         // itself.
         let none = [Int](repeating: 0, count: begin.count)
         let padded = try graph.pad(x, before: [0, 0] + begin, after: [0, 0] + end)

@@ -1,7 +1,7 @@
 /// Small numbers that are known when the file is read: shapes, counters of loops, and results computed from them.
 ///
 /// `GraphBuilder` computes them. Here they become constants for later operations, so that arguments which depend on
-/// them (a shape, an axis, the end of a loop) are known, too.
+/// them (a shape, an axis, the end of a loop) are also known.
 extension ProgramContext {
     /// The maximum number of floats that become a constant.
     private static let mostFloats = 64

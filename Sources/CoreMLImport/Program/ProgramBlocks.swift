@@ -30,7 +30,7 @@ extension ProgramContext {
         }
     }
 
-    /// Counts operations and rounds of loops, so that endless empty loops are refused, too.
+    /// Counts operations and rounds of loops, so that endless empty loops are refused as well.
     func count(_ more: Int) throws(Problem) {
         operationCount += more
         guard operationCount <= Self.maximumOperations else {

@@ -93,7 +93,7 @@ final class ProgramContext {
         return try translate(loop)
     }
 
-    /// Runs `body` in a scope of its own.
+    /// Runs `body` in a new scope.
     func inScope<Result>(_ body: () throws(Problem) -> Result) throws(Problem) -> Result {
         guard scopes.count < Self.maximumScopes else {
             throw Problem("blocks are nested deeper than \(Self.maximumScopes) levels")

@@ -1,4 +1,4 @@
-/// Loops whose rounds differ only in their values: one round is translated, and the engine repeats it.
+/// Loops with rounds that differ only in their values: one round is translated, and the engine repeats it.
 extension ProgramOperations {
     /// Adds the loop and returns its variables after it; nil if the loop must be unrolled: shapes change, a list is
     /// both read and written, or the number of rounds depends on more than counters.
@@ -119,7 +119,7 @@ private struct LoopRound {
             default: return nil
             }
         }
-        // If all rounds write the same element, only the last round counts.
+        // If all rounds write the same element, only the value of the last round remains.
         let whole = lists.filter { Set($0.places).count > 1 }
         let single = lists.filter { Set($0.places).count == 1 }
         let found = try graph.repeating(

@@ -1,4 +1,4 @@
-/// The supported operations of ML Programs, and the reasons why others are refused.
+/// The supported operations of ML Programs, and the error texts for others.
 enum ProgramOperations {
     /// Adds an operation to the graph; returns its outputs in the order of the file.
     typealias Translator = @Sendable (ProgramCall) throws(Problem) -> [Graph.Value]
@@ -17,7 +17,7 @@ enum ProgramOperations {
 
     static func isKnown(_ type: String) -> Bool { table[type] != nil || special[type] != nil }
 
-    /// The reason why an operation is refused, and a remedy.
+    /// The error text for an unsupported operation: the reason and a remedy.
     static func refusal(of type: String) -> String {
         switch type {
         case "read_state", "write_state", "coreml_update_state":

@@ -108,8 +108,7 @@ package struct ProgramTranslator {
         }
     }
 
-    /// A name for the probabilities that no input or output has. The outputs of the program, derived from them, have
-    /// names of their own.
+    /// A name for the probabilities that no input or output has. The outputs derived from them have other names.
     private func probabilitiesName(_ function: MILFunction) -> String {
         var name = "probabilities"
         while function.block.outputs.contains(name) || function.inputs.contains(where: { $0.name == name }) {

@@ -39,7 +39,7 @@ extension ProgramOperations {
             try function(call, "recurrent_activation", default: "sigmoid"),
             try function(call, "activation", default: "tanh"),
         ]
-        // The order in the file: reset, output, update. Its bias belongs to the state; the input has a bias of its own.
+        // The order in the file: reset, output, update. Its bias belongs to the state; the input has another one.
         let order = [2, 0, 1]
         var weights = try weights(call, order: order, functions)
         let size = weights.hidden
@@ -52,7 +52,7 @@ extension ProgramOperations {
             given = try ordered(graph, bias, order, size)
         }
         if try call.bool("reset_after") {
-            // The biases of the last gate stay separate: the reset gate applies to that of the state, too.
+            // The biases of the last gate stay separate: the reset gate also applies to that of the state.
             let own = try graph.split(weights.bias, axis: 0, sizes: [2 * size, size])
             let zeros = graph.broadcast(graph.float(0), to: [size])
             let spread = try graph.concat([own[0], zeros], axis: 0)

@@ -141,7 +141,7 @@ extension ProgramOperations {
         if coordinates != .pixels {
             pixels = try aligned ? graph.multiply(unit, last) : graph.shifted(graph.multiply(unit, size), by: -0.5)
         }
-        // The engine takes −1…1, between the centers of the outer pixels or between their edges.
+        // The engine expects −1…1, between the centers of the outer pixels or between their edges.
         let parts =
             try padding.alignsCorners
             ? graph.divide(graph.scaled(pixels, by: 2), last)

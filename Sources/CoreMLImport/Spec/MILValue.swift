@@ -11,7 +11,7 @@ package struct MILValue: Sendable {
         case list([MILValue])
         /// A record of a weight file. `name` is the reference, as in `@model_path/weights/weight.bin`.
         case file(name: String, offset: UInt64)
-        /// Tuples and dictionaries, which no supported operation takes.
+        /// Tuples and dictionaries, which no supported operation accepts.
         case other
     }
 

@@ -1,4 +1,4 @@
-/// A Core ML file of the part before the one that is updated: all but the last model of a pipeline, and the layers of a
+/// A Core ML file of the part before the updatable one: all but the last model of a pipeline, and the layers of a
 /// network before the first trained one. It has the inputs of the whole file.
 struct FeatureModel {
     /// The whole file, and its updatable model. They differ only for pipelines.

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The reason an update was not done.
+/// The reason that an update failed.
 package enum UpdateFailure: Error, Sendable {
     case problem(Problem)
     case cancelled

@@ -168,8 +168,8 @@ struct TailPooling: TailLayer {
         outputShape = shape.dropLast(2) + [rows.outputs, columns.outputs]
     }
 
-    /// Calls `body` for each window with the index of its output, those of its inputs, and the number that an average
-    /// counts.
+    /// Calls `body` for each window with the index of its output, the indices of its inputs, and the divisor of its
+    /// average.
     private func visit(_ body: (_ output: Int, _ inputs: [Int], _ counted: Int) -> Void) {
         for plane in 0..<planes {
             for y in 0..<rows.outputs {

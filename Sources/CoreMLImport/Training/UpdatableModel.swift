@@ -1,7 +1,7 @@
 /// An updatable Core ML file (Model.proto: `isUpdatable`): a nearest neighbors classifier, or a network with updatable
 /// layers; either as a single model or as the last model of a pipeline.
 ///
-/// Pure. The features of examples come from `featureModel`, a Core ML file of the part before the one that is updated.
+/// Pure. The features of examples come from `featureModel`, a Core ML file of the part before the updatable one.
 package struct UpdatableModel: Sendable {
     /// The inputs of predictions. Examples have values for them.
     package let inputs: [FeatureSpecification]
@@ -144,7 +144,7 @@ package struct UpdatableModel: Sendable {
         return try located("updateParams") { () throws(Problem) in try network.parameters.plan(choices) }
     }
 
-    /// Updates the model. Blocks for the whole computation: call it on a thread of its own.
+    /// Updates the model. Blocks for the whole computation: call it on a separate thread.
     /// - Parameters:
     ///   - shape: the shape of the features of one example, from `featureModel`.
     ///   - progress: called after each epoch with its number, from 1, and its loss.

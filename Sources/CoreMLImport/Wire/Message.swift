@@ -1,6 +1,6 @@
 /// The fields of one message by number, for messages with few fields: `try layer.integer(10, default: 1)`.
 ///
-/// If a field that is not repeated occurs several times, the last occurrence counts. Unknown fields are ignored.
+/// If a field that is not repeated occurs several times, the last occurrence is used. Unknown fields are ignored.
 package struct Message {
     package let fields: [Field]
     /// The maximum number of fields. Long lists are read with `MessageReader` instead.

@@ -1,22 +1,22 @@
 package import FileFormats
 
 extension NPYFile {
-    /// The array's numbers. `bytes` is the file.
+    /// The array's elements as 32-bit floats. `bytes` is the file.
     package func floats(in bytes: [UInt8]) -> [Float] { ElementType(type).floats(bytes, data) }
 }
 
 extension SafeTensorsFile {
-    /// The vectors of classes.
+    /// A matrix with one vector for each class.
     package struct Matrix {
         package let rows: Int, columns: Int
         package let values: [Float]
-        /// The file's own labels: `labels` of its metadata, one a line.
+        /// The labels in the file: `labels` of its metadata, one on each line.
         package let labels: [String]?
-        /// The file's own scale: `scale` of its metadata.
+        /// The scale in the file: `scale` of its metadata.
         package let scale: Double?
     }
 
-    /// The one matrix of a file, or the one called `classes` where there are several. `bytes` is the file.
+    /// The only matrix of a file, or the one called `classes` if it has several. `bytes` is the file.
     package func classVectors(in bytes: [UInt8]) throws(FormatError) -> Matrix {
         let name = names.count == 1 ? names[0] : "classes"
         guard let tensor = try tensor(name) else {
@@ -53,7 +53,7 @@ extension ElementType {
         }
     }
 
-    /// The numbers at a place in a file, as 32-bit floats.
+    /// The elements in a range of a file, as 32-bit floats.
     fileprivate func floats(_ bytes: [UInt8], _ place: Range<Int>) -> [Float] {
         var values: [Float] = []
         values.reserveCapacity(place.count / Swift.max(1, byteCount))

@@ -2,30 +2,30 @@ internal import ModelFacts
 
 /// The contents of a folder without model.json, by file names: a model file and the files that ship with it.
 struct BundleLayout: Sendable {
-    /// The model file relative to the folder; "" for a SavedModel, which is the folder itself.
+    /// The path of the model file relative to the folder; "" for a SavedModel, which is the folder itself.
     let model: String
-    /// Names of the folder that are read for facts.
+    /// Whether the folder has the files config.json, metadata.yaml and environment.json, which are read for facts.
     let config: Bool, metadata: Bool, environment: Bool
-    /// True if sentence-transformers' folder with ``poolingFile`` exists.
+    /// True if the folder of ``poolingFile`` (sentence-transformers) exists.
     let pooling: Bool
-    /// The file that says how pictures are prepared; transformers 5 writes one for pictures and text together.
+    /// The file that describes the preprocessing of pictures; transformers 5 writes one for pictures and text together.
     let preprocessor: String?
-    /// Files of labels, the likeliest first.
+    /// Files of labels, the most likely first.
     let labelFiles: [String]
 
-    /// The names whose presence makes a folder with a model file a bundle.
+    /// The files of which one must be present to make a folder with a model file a bundle.
     private static let sources = ["config.json", "metadata.yaml", "environment.json"] + processors
     private static let processors = ["preprocessor_config.json", "processor_config.json"]
 
     private static let poolingFolder = "1_Pooling"
     static let poolingFile = poolingFolder + "/config.json"
 
-    /// The model files that exporters write, the one that is served first.
+    /// The file names that exporters use for models, in order of preference.
     private static let usual = ["model.onnx", "onnx/model.onnx", "openvino_model.xml", "model.xml", "model.tflite"]
 
-    /// Nil if the folder is not a bundle: it has no model file, or several of which none has a usual name, or one that
-    /// may have strayed there beside other folders.
-    /// - Parameter onnx: whether the folder `onnx` has a `model.onnx`, if there is such a folder.
+    /// Nil if the folder is not a bundle: it has no model file, or several and not both a file of `sources` and a model
+    /// file with a usual name.
+    /// - Parameter hasONNXFolderModel: whether the folder contains `onnx/model.onnx`.
     init?(names: [String], hasONNXFolderModel: Bool) {
         let files = Set(names)
         let models = names.filter { ModelBundle.isModelFile($0) && $0 != "saved_model.pb" }.sorted()
@@ -46,7 +46,7 @@ struct BundleLayout: Sendable {
         labelFiles = Self.labelFiles(names)
     }
 
-    /// Finds the files beside a model file that was named, whether or not the folder would be a bundle. Blocks.
+    /// Finds the files around a model file that model.json names, whether or not the folder would be a bundle. Blocks.
     init(around folder: String, files: FolderReader = .disk) {
         let names = (try? files.names(folder)) ?? []
         let assets = names.contains("assets") ? (try? files.names(folder + "/assets")) ?? [] : []
@@ -70,19 +70,19 @@ struct BundleLayout: Sendable {
             .sorted { ($0.1, $0.0) < ($1.1, $1.0) }.map(\.0)
     }
 
-    /// Looks into a folder; nil if it is not a bundle or cannot be read. Blocks.
+    /// Reads a folder; nil if it is not a bundle or cannot be read. Blocks.
     init?(folder: String, files: FolderReader = .disk) {
         guard let names = try? files.names(folder) else { return nil }
         self.init(names: names, folder: folder, files: files)
     }
 
-    /// The same, of names that were read.
+    /// The layout of a folder; its file names were already read. Blocks.
     init?(names: [String], folder: String, files: FolderReader) {
         let hasONNX = names.contains("onnx") && (try? files.kind(folder + "/onnx/model.onnx")) == .file
         self.init(names: names, hasONNXFolderModel: hasONNX)
     }
 
-    /// True if a folder of models with these names is itself a bundle, as it was downloaded.
+    /// True if a model folder with these names is itself a bundle, as it was downloaded.
     static func isBundle(names: [String], folder: String, files: FolderReader) -> Bool {
         sources.contains(where: names.contains) && BundleLayout(names: names, folder: folder, files: files) != nil
     }

@@ -5,7 +5,7 @@ internal import Glibc
 /// If the stamps before and after a load differ, the bundle was being copied during the load: the loaded model may be a
 /// mixture of old and new files. If the stamp of a loaded bundle is still current, there is nothing new to load.
 struct BundleStamp: Sendable, Hashable {
-    /// The time of change of the inode reveals contents that were replaced while keeping the modification time.
+    /// The change time of the inode reveals contents that were replaced while keeping the modification time.
     private struct Entry: Sendable, Hashable {
         let path: String
         let file: FileIdentity
@@ -18,11 +18,11 @@ struct BundleStamp: Sendable, Hashable {
         init(_ time: timespec) { (seconds, nanoseconds) = (time.tv_sec, time.tv_nsec) }
     }
 
-    /// The bundle's folder, or the bare model file.
+    /// The path of the bundle's folder, or of the bare model file.
     private let path: String
     private var entries: Set<Entry> = []
 
-    /// The same as text, to be kept: it shows on another day whether the files are still the same.
+    /// The stamp as text, for storage: comparing it later shows whether the files have changed.
     var identity: String {
         entries.map { entry in
             "\(entry.path)\t\(entry.size)\t\(entry.modified.seconds).\(entry.modified.nanoseconds)\t"
@@ -30,12 +30,12 @@ struct BundleStamp: Sendable, Hashable {
         }.sorted().joined(separator: "\n")
     }
 
-    /// Looks at a bundle's folder; or at a bare model file, and the files beside it that are not models: its weights
-    /// may be in files of any name. Blocks.
+    /// Reads the state of a bundle's folder; or of a bare model file and of the files next to it that are not models,
+    /// because its weights may be in files of any name. Blocks.
     init(path: String) {
         self.path = path
-        // Hidden files are not the model's: rsync and editors write new contents to such a name, and rename it when it
-        // is whole.
+        // Hidden files are skipped: rsync and editors write new contents under such a name, and rename the file when it
+        // is complete.
         for entry in BundleWalk(path).entries where !entry.path.dropFirst(path.count).contains("/.") {
             insert(entry.path, entry.status)
         }
@@ -52,10 +52,10 @@ struct BundleStamp: Sendable, Hashable {
         }
     }
 
-    /// The sizes of all files together, in bytes.
+    /// The total size of all files, in bytes.
     var bytes: Int { entries.reduce(0) { $0 &+ max(0, $1.size) } }
 
-    /// True if everything still looks the same. Blocks.
+    /// True if the files have not changed. Blocks.
     var isCurrent: Bool { BundleStamp(path: path) == self }
 
     private mutating func insert(_ path: String, _ status: stat) {

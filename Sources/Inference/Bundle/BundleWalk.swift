@@ -1,28 +1,30 @@
 internal import Glibc
 
-/// A walk over the files of a bundle: each folder once, however links lead to it, and no more than a bundle can need.
+/// A walk over the files of a bundle: visits each folder once, even if several links lead to it, with limits on number
+/// and depth.
 struct BundleWalk {
-    /// Files and folders that are looked at, at most: a bundle has a handful, and a walk must not read a disk.
+    /// The maximum number of files and folders that are visited: a bundle has few, and a walk must not read a whole
+    /// disk.
     static let most = 10_000
     private static let deepest = 8
-    /// The problem of a bundle that a walk does not see whole.
+    /// The problem of a bundle that exceeds the limits.
     static let excess =
         "has more than \(most) files, or folders more than \(deepest) deep: remove what is not of the model, or set external_links"
 
     /// A file, or a folder that cannot be read.
     struct Entry {
         let path: String
-        /// Links followed.
+        /// The status of the link's target, if it is a link.
         let status: stat
     }
 
     private(set) var entries: [Entry] = []
-    /// The symbolic links among what was passed, whatever they lead to.
+    /// The symbolic links among the visited entries, with any target.
     private(set) var links: [String] = []
-    /// False if there are more files than are looked at, or deeper ones.
+    /// False if the number of entries or the depth exceeds the limits.
     private(set) var isComplete = true
     private var folders: Set<FileIdentity> = []
-    /// Folders that were found too deep.
+    /// Folders that were not entered because of their depth.
     private var deep: Set<FileIdentity> = []
     private var seen = 0
 
@@ -45,17 +47,18 @@ struct BundleWalk {
             guard stat(path, &status) == 0 else { return }
         }
         guard depth <= Self.deepest else {
-            // A link may lead to a folder that is walked from another place.
+            // The folder may be reached by another path that is less deep.
             if status.st_mode & S_IFMT == S_IFDIR { deep.insert(FileIdentity(status)) } else { isComplete = false }
             return
         }
         guard status.st_mode & S_IFMT == S_IFDIR else { return entries.append(Entry(path: path, status: status)) }
         guard folders.insert(FileIdentity(status)).inserted else { return }
         guard let names = try? FolderReader.disk.names(path) else {
-            // Its own times still change when files are added, removed or replaced, and when it becomes readable.
+            // The folder's own times still change when files are added, removed or replaced, and when its permissions
+            // change.
             return entries.append(Entry(path: path, status: status))
         }
-        // In order, so that what is looked at of a folder with too much in it is the same each time.
+        // Sorted, so that the same entries of a folder with too many are visited each time.
         for name in names.sorted() {
             visit(path + "/" + name, depth: depth + 1)
             guard isComplete || seen < Self.most else { return }
@@ -63,7 +66,7 @@ struct BundleWalk {
     }
 }
 
-/// The identity of a file, whatever path it was found by.
+/// The identity of a file, independent of its path.
 struct FileIdentity: Sendable, Hashable {
     let device: UInt, inode: UInt
 

@@ -2,9 +2,9 @@ internal import CoreMLImport
 internal import ImagePipeline
 
 /// The conversion of a network or program in a Core ML file: the engine's representation, and its description for a
-/// bundle. `ocelli quantize` works on it.
+/// bundle. `ocelli quantize` uses it.
 package struct CoreMLConversion: Sendable {
-    /// The XML and the constants.
+    /// The XML and the constants of the representation.
     package let representation: [UInt8], weights: [UInt8]
     package let inputs: [Layer], outputs: [Layer]
     /// A classifier's labels, in the order of its scores.
@@ -15,9 +15,9 @@ package struct CoreMLConversion: Sendable {
     package struct Layer: Sendable {
         package let name: String
         package let elementType: ElementType
-        /// A picture's is [height, width, channels].
+        /// The shape; [height, width, channels] for a picture.
         package let shape: Shape
-        /// The form of a picture in it; nil for arrays.
+        /// The form of its picture; nil for arrays.
         package let picture: Picture?
         /// True if it has a score for each label.
         package let isLabelled: Bool
@@ -27,7 +27,7 @@ package struct CoreMLConversion: Sendable {
     package struct Picture: Sendable {
         /// `RGB`, `BGR` or `GRAY`.
         package let format: String
-        /// tensor = pixel * scale + bias, a bias per channel in RGB order.
+        /// tensor = pixel * scale + bias, with one bias for each channel in RGB order.
         package let scale: Double, bias: [Double]
     }
 
@@ -35,8 +35,8 @@ package struct CoreMLConversion: Sendable {
     package static func reads(_ path: String) -> Bool { CoreMLFile.isCoreML(path) }
 
     /// Translates the file. Blocks.
-    /// - Throws: what is wrong with the file; where it holds no network and no program, that there is nothing to
-    ///   translate.
+    /// - Throws: if the file is invalid, or contains neither a network nor a program, so that nothing can be
+    ///   translated.
     package init(path: String) throws(InferenceError) {
         func problems(_ list: [Problem]) -> InferenceError {
             .invalidBundle(
@@ -65,7 +65,7 @@ package struct CoreMLConversion: Sendable {
             labels = translated.classifier.map { $0.labels.map(\.description) }
             let model: any ModelFile
             do throws(EngineError) {
-                // Asked of the engine that will serve it: inputs and outputs are those of serving.
+                // Read by the engine that will serve it, so that inputs and outputs are those that are served.
                 model = try DefaultEngine.shared().read(ModelSource(path: path))
             } catch {
                 throw ImportError([Problem(error.message)])

@@ -1,10 +1,11 @@
 internal import CoreMLImport
 
-/// The inputs and outputs of a Core ML file as it is served, with what a model.json beside it may change.
+/// The inputs and outputs of a Core ML file as it is served, with the properties that a model.json next to it may
+/// change.
 package struct CoreMLOutline: Sendable {
     package let inputs: [Input], outputs: [Output]
 
-    /// An input; its scale and bias if it is a picture, one bias a channel: gray, or red, green and blue.
+    /// An input; with its scale and bias if it is a picture, one bias for each channel: gray, or red, green and blue.
     package struct Input: Sendable {
         package let name: String
         package let normalization: (scale: Float, bias: [Float])?
@@ -19,8 +20,8 @@ package struct CoreMLOutline: Sendable {
     /// True if a path has the name of a Core ML file.
     package static func reads(_ path: String) -> Bool { CoreMLFile.isCoreML(path) }
 
-    /// Reads the file with the built-in engine. Blocks.
-    /// - Throws: why it cannot be served.
+    /// Reads the file with the default engine. Blocks.
+    /// - Throws: the reason it cannot be served.
     package init(path: String) throws(InferenceError) {
         let file: any ModelFile
         do throws(EngineError) {

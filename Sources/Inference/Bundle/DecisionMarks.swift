@@ -1,11 +1,12 @@
 package import JSON
 
-/// The remarks under `$decide` in a model.json: what `ocelli init` could not know, and nobody has decided yet.
+/// Finds the `$decide` remarks in a model.json: decisions that `ocelli init` could not make, and that the user has not
+/// made yet.
 package enum DecisionMarks {
     private static let key = "$decide"
     private static let most = 100
 
-    /// Each remark with its place: `inputs[0]: normalize: [0,1] or [-1,1]`.
+    /// Each remark with its path: `inputs[0]: normalize: [0,1] or [-1,1]`.
     package static func all(in value: JSONValue) -> [String] {
         var found: [String] = []
         gather(value, path: "", into: &found)
@@ -21,7 +22,7 @@ package enum DecisionMarks {
                     gather(member, path: path.isEmpty ? key : "\(path).\(key)", into: &found)
                     continue
                 }
-                // Whatever its value is: a mark is taken away when it is done.
+                // The mark is valid with any value, because it is removed once the decision is made.
                 let text = if case .string(let text) = member { text } else { "the remark \"\(key)\"" }
                 found.append(path.isEmpty ? text : "\(path): \(text)")
             }

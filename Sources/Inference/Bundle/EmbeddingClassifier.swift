@@ -1,14 +1,14 @@
 package import Observations
 package import Teaching
 
-/// The classes that make a model of embeddings a classifier.
+/// The classes that turn an embedding model into a classifier.
 package enum EmbeddingClassifier: Sendable {
-    /// Vectors of the classes' texts, found by their cosine.
+    /// Embeddings of the classes' texts, compared by cosine similarity.
     case vectors(EmbeddingClasses)
-    /// Classes that were learned from pictures.
+    /// Classes that were taught with pictures.
     case taught(TaughtHead)
 
-    /// Numbers of an embedding.
+    /// The dimension of the embeddings.
     package var dimension: Int {
         switch self {
         case .vectors(let classes): classes.dimension
@@ -16,7 +16,7 @@ package enum EmbeddingClassifier: Sendable {
         }
     }
 
-    /// The key of model.json that names its file.
+    /// The key of model.json that names the file of the classes.
     package var key: String {
         switch self {
         case .vectors: "classes"

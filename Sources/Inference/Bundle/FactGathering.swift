@@ -4,24 +4,24 @@ package import ModelFacts
 
 /// The metadata of a model file and the files next to it, read from disk.
 package struct GatheredFacts: Sendable {
-    /// All sources together.
+    /// The facts of all sources merged.
     package var sheet = FactSheet()
-    /// Labels of files beside the model, the likeliest file first: the number of classes decides which one applies.
+    /// Labels in files next to the model, the most likely file first: the number of classes decides which one applies.
     package var labelFiles: [(file: String, labels: [String])] = []
-    /// timm's configuration, which is read again when the model's input is known.
+    /// timm's configuration, which is interpreted again when the model's input is known.
     private var config: [UInt8]?
     private var sheets: [FactSheet] = []
 
-    /// The largest of the small files.
+    /// The maximum size of a configuration file in bytes.
     private static let largestConfiguration = 16 << 20
 
-    /// Nothing is known.
+    /// No facts.
     init() {}
 
-    /// Reads a model file and, for a folder, what lies beside it. Blocks.
+    /// Reads a model file and, for a folder, the files next to it. Blocks.
     /// - Parameters:
     ///   - model: the model file, or a SavedModel's folder.
-    ///   - folder: where files beside it are; nil for a bare file, which may have neighbours that are not part of it.
+    ///   - folder: the folder of the files next to it; nil for a bare file: its neighbours may not belong to it.
     init(model: String, folder: String?, layout: BundleLayout?) {
         let name = model.split(separator: "/").last.map(String.init) ?? model
         if let folder, let layout {
@@ -54,7 +54,7 @@ package struct GatheredFacts: Sendable {
         merge(input: nil)
     }
 
-    /// The sheet, given the size of the model's input.
+    /// The merged facts, given the size of the model's input.
     package func sheet(input: FactSize?) -> FactSheet {
         var copy = self
         copy.merge(input: input)
@@ -63,13 +63,13 @@ package struct GatheredFacts: Sendable {
 
     private mutating func merge(input: FactSize?) {
         var all = sheets
-        // Behind the processor's own file and before what exporters add.
+        // After the processor's own file, and before the facts that exporters add.
         if let config { all.insert(TimmReader.config(config, input: input), at: min(2, all.count)) }
         sheet = .merged(all)
     }
 
-    /// YOLOv5 writes its metadata under the model's own name: `yolov5s.yaml` beside `yolov5s.xml`. Any other file of
-    /// such a name is nothing.
+    /// Reads the metadata that YOLOv5 writes under the model's own name: `yolov5s.yaml` next to `yolov5s.xml`. Other
+    /// files with such a name are ignored.
     private mutating func namesake(_ folder: String, _ model: String) {
         let file = ModelBundle.servedName(of: model) + ".yaml"
         guard case .success(let data) = BundleFile.read(folder + "/" + file, most: Self.largestConfiguration) else {
@@ -118,7 +118,7 @@ package struct GatheredFacts: Sendable {
         }
     }
 
-    /// A model file, read piece by piece: it may be larger than the memory.
+    /// Opens a model file for reading in parts, because it may be larger than the memory.
     private mutating func source(_ path: String, _ name: String) -> ByteSource? {
         let file: OpenFile
         do throws(FileFailure) {

@@ -1,15 +1,15 @@
 internal import JSON
 internal import Observations
 
-/// Reads the head of an output of type `boxes`: a family's name, parts, or a name and the parts in which the head
-/// differs.
+/// Reads the head of an output of type `boxes`: the name of a family, parts, or a name and the parts that differ from
+/// it.
 struct HeadParser {
     let object: ManifestObject
     let contents: (_ file: String, _ path: String) -> [UInt8]?
 
     private var problems: ProblemList { object.problems }
 
-    /// The tensors that a head without a name can have: the one that tells the number of rows first.
+    /// The tensors that a head without a name can have; the one that determines the number of rows comes first.
     private static let tensors: [HeadTensor] = [
         HeadTensor("output", []), HeadTensor("boxes", [.box]), HeadTensor("sizes", [.sizes]),
         HeadTensor("centers", [.centers]), HeadTensor("scores", [.scores]), HeadTensor("objectness", [.objectness]),
@@ -57,7 +57,7 @@ struct HeadParser {
         if !isNamed {
             let given = object.object("tensors")
             decoding.tensors = Self.tensors.filter { given?.has($0.role) ?? ($0.role == "output") }
-            // Beside the number of the class there is one score.
+            // A class number comes with a single score.
             if decoding.tensors.contains(where: { $0.role == "classes" }) {
                 for index in decoding.tensors.indices where decoding.tensors[index].parts == [.scores] {
                     decoding.tensors[index].parts = [.score]
@@ -95,7 +95,7 @@ struct HeadParser {
         decoding.tensors[place].parts = parts
     }
 
-    /// Each box has one place and one score.
+    /// Checks that each box has exactly one position and one score.
     private func check(_ decoding: BoxDecoding) {
         let parts = decoding.tensors.flatMap(\.parts).filter { $0 != .unread }
         func count(_ part: RowPart) -> Int { parts.count { $0 == part } }
@@ -195,7 +195,7 @@ struct HeadParser {
 
     // MARK: Values
 
-    /// A number from 0 to 1.
+    /// Reads a number from 0 to 1.
     static func share(_ object: ManifestObject, _ key: String, open: Bool = false) -> Float? {
         guard let number = object.number(key) else { return nil }
         guard open ? number > 0 && number < 1 : (0...1).contains(number) else {
@@ -220,7 +220,7 @@ struct HeadParser {
 }
 
 extension JSONValue {
-    /// A finite number.
+    /// The value as a finite number; otherwise nil.
     var asNumber: Double? {
         switch self {
         case .integer(let number): Double(number)

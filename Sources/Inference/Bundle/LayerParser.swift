@@ -16,7 +16,7 @@ struct LayerParser {
         case array, image, string, scalar
     }
 
-    /// Members that only pictures have.
+    /// Keys that only pictures have.
     private static let pictureMembers = [
         "format", "normalize", "crop_and_scale", "resampler", "resize_shorter_side", "decode_margin", "fill_color",
         "background_color",
@@ -45,7 +45,7 @@ struct LayerParser {
         }
         switch kind {
         case .string:
-            // Raw bytes: nothing is done to them, and only their type says how many there are.
+            // Raw bytes are not transformed, and only the element type determines their number.
             if !object.has("dtype") {
                 problems.add(
                     object.path(of: "dtype"), "is missing: expected the element type of the bytes")
@@ -67,7 +67,7 @@ struct LayerParser {
         return layer
     }
 
-    /// - Parameter isPicture: whether other axes than the batch's may be open.
+    /// - Parameter isPicture: whether axes other than the batch may be open.
     private func shape(ofPicture isPicture: Bool) -> Shape {
         guard object.has("shape") || !isPartial else { return [] }
         guard object.has("shape") else {
@@ -146,7 +146,7 @@ struct LayerParser {
         return image
     }
 
-    /// `#rrggbb`.
+    /// Reads a color in the form `#rrggbb`.
     private func color(_ key: String) -> [UInt8]? {
         guard let text = object.string(key) else { return nil }
         let digits = text.utf8.dropFirst()
@@ -162,7 +162,7 @@ struct LayerParser {
         ]
     }
 
-    /// `normalize` of inputs (pixel * scale + bias), `denormalize` of outputs ((value + bias) * scale), and
+    /// Reads `normalize` of inputs (pixel * scale + bias), `denormalize` of outputs ((value + bias) * scale), and
     /// `mean`/`std`.
     private func pixelTransform(into image: inout ModelManifest.ImageLayer, channels: Int) {
         let key = isInput ? "normalize" : "denormalize"
@@ -194,7 +194,7 @@ struct LayerParser {
                 problems.add(transform.path, "\"mean\" and \"std\" are for inputs; outputs take \"scale\" and \"bias\"")
                 return
             }
-            // As training code writes it: (pixel * scale + offset - mean) / std, where scale is 1/255 unless given.
+            // As in training code: (pixel * scale + offset - mean) / std, where scale defaults to 1/255.
             let mean = mean ?? [Double](repeating: 0, count: channels)
             let deviation = deviation ?? [Double](repeating: 1, count: channels)
             guard deviation.allSatisfy({ $0 > 0 }) else {
@@ -211,7 +211,7 @@ struct LayerParser {
             image.bias = zip(mean, divisors).map { (normalization.offset - $0) / $1 }
             if bias != nil { problems.add(transform.path(of: "bias"), "cannot be combined with \"mean\" and \"std\"") }
         } else {
-            // A wrong value was reported already.
+            // A wrong value has already been reported.
             if !hasMoments, !["standard", "scale", "bias"].contains(where: transform.has) {
                 problems.add(
                     transform.path, "expected \"standard\", or \"scale\" and \"bias\", or \"mean\" and \"std\"")
@@ -221,7 +221,7 @@ struct LayerParser {
         }
     }
 
-    /// A mean that no pixel can reach is in other units than what it is taken from.
+    /// Reports a mean that no pixel can reach: it is in other units than the scaled pixels.
     private func checkMean(_ mean: [Double], _ normalization: PixelNormalization, _ transform: ManifestObject) {
         let reach = 255 * abs(normalization.rescale)
         guard let worst = mean.first(where: { abs($0 - normalization.offset) > 2 * reach }) else { return }
@@ -232,7 +232,7 @@ struct LayerParser {
                 + "\"scale\": 1")
     }
 
-    /// A number for all channels, {r, g, b}, or an array, one number per channel in RGB order.
+    /// Reads one number for all channels, {r, g, b}, or an array with one number for each channel in RGB order.
     private func perChannel(_ object: ManifestObject, _ key: String, channels: Int) -> [Double]? {
         guard let value = object.value(key) else { return nil }
         func number(_ value: JSONValue) -> Double? {
@@ -286,13 +286,13 @@ struct LayerParser {
         return .scaleThenBias(scale: values.0, bias: values.1)
     }
 
-    /// The `dequantize` of an output, once found.
+    /// Parses the `dequantize` object of an output.
     static func dequantization(_ transform: ManifestObject) -> LinearTransform? {
         LayerParser(object: transform, isInput: false, labels: { _, _ in nil }).linear(transform)
     }
 }
 
-/// TensorIO's named ranges, and the scale and bias that each stands for.
+/// TensorIO's named ranges, with the scale and bias of each.
 private enum StandardRange: String, CaseIterable {
     case zeroToOne = "[0,1]"
     case minusOneToOne = "[-1,1]"

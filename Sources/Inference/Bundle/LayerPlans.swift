@@ -1,7 +1,7 @@
 internal import JSON
 internal import ImagePipeline
 
-/// The processing of one input on its way into the engine.
+/// The processing of one input before inference.
 struct InputPlan: Sendable {
     var description: FeatureDescription
     /// The input's index in the engine.
@@ -10,30 +10,30 @@ struct InputPlan: Sendable {
 
     enum Kind: Sendable {
         case image(ImagePipeline)
-        /// Numbers, each put through the transform where there is one.
+        /// Numbers, with the transform that is applied to each; nil if they are not transformed.
         case array(LinearTransform?)
         /// Raw bytes of elements.
         case bytes
-        /// A string or a dictionary, as a value.
+        /// A string or a dictionary, passed to the engine as a value.
         case feature
     }
 
-    /// The value of the input where a prediction leaves it out; nil if the input is required. For an array, the value
-    /// of each element; NaN for a missing value.
+    /// The value of the input if a prediction omits it; nil if the input is required. For an array, the value of each
+    /// element; NaN for a missing value.
     var fallback: Double?
-    /// True if 64-bit numbers are computed in 64 bits.
+    /// True if the engine computes 64-bit numbers in 64 bits.
     var isExact = false
 
     /// True if it takes a picture.
     var isPicture: Bool { if case .image = kind { true } else { false } }
 
-    /// The pipeline of a picture whose tensor takes its size; nil for anything else.
+    /// The pipeline of a picture with a tensor of the picture's size; nil for other inputs.
     var openPicture: ImagePipeline? {
         guard case .image(let pipeline) = kind, pipeline.spec.openSize != nil else { return nil }
         return pipeline
     }
 
-    /// The input for one picture.
+    /// The input with the pipeline of one picture.
     func settled(_ pipeline: ImagePipeline) -> InputPlan {
         InputPlan(description: description, index: index, kind: .image(pipeline), fallback: fallback, isExact: isExact)
     }
@@ -44,7 +44,7 @@ struct InputPlan: Sendable {
     }
 }
 
-/// The processing of one output on its way out.
+/// The processing of one output after inference.
 struct OutputPlan: Sendable {
     let description: FeatureDescription
     /// The output's index in the engine.
@@ -52,37 +52,37 @@ struct OutputPlan: Sendable {
     let kind: Kind
     let linear: LinearTransform?
     let activation: ModelManifest.Activation?
-    /// The type of the scores' elements, where the output itself is the label of the best.
+    /// The element type of the scores, if the output itself is the label with the highest score.
     var scoreType = ElementType.float32
 
     enum Kind: Sendable {
         case array
         case scalar
         case bytes
-        /// A picture; -1 for a side that each inference chooses.
+        /// A picture; a side is -1 if each inference determines it.
         case image(ModelManifest.ImageLayer, width: Int, height: Int)
-        /// A string or a dictionary, which the engine gives as a value.
+        /// A string or a dictionary, which the engine returns as a value.
         case feature
-        /// The label with the greatest score in the tensor.
+        /// The label with the highest score in the tensor.
         case classLabel(ClassLabelList)
     }
 }
 
-/// The whole way of a prediction through one model.
+/// The processing of a prediction by one model.
 struct ModelPlan: Sendable {
     let inputs: [InputPlan]
     let outputs: [OutputPlan]
-    /// Fixed shapes that the engine must give inputs whose axes are dynamic in the file.
+    /// Fixed shapes for inputs with dynamic axes in the file, by index of the input.
     let inputShapes: [Int: Shape]
-    /// The metadata in the model file; nil for formats that have none.
+    /// The metadata in the model file; nil for formats without metadata.
     var about: ModelAbout?
-    /// Warnings about likely mistakes in the model file, which can be served nonetheless.
+    /// Warnings about likely mistakes in the model file, which is served nonetheless.
     var advice: [String] = []
 
     /// True if a tensor takes the size of its picture.
     var hasOpenPictures: Bool { inputs.contains { $0.openPicture != nil } }
 
-    /// True if it answers with a picture whose size each inference chooses.
+    /// True if an output is a picture of a size that each inference determines.
     var drawsOpenPictures: Bool {
         outputs.contains {
             if case .image(_, let width, let height) = $0.kind {
@@ -93,7 +93,7 @@ struct ModelPlan: Sendable {
         }
     }
 
-    /// True if all inputs can be zeros: none is a string, or of open shape.
+    /// True if all inputs can be zeros: none is a string or has an open shape.
     var hasZeros: Bool {
         inputs.allSatisfy { $0.description.shape.isStatic && $0.description.elementType != .string }
     }

@@ -4,12 +4,12 @@ internal import SystemSupport
 /// The places that links in a bundle may point to. Without a limit, a link to `/etc/passwd` named `labels.txt` would be
 /// served.
 public enum LinkPolicy: Sendable, Hashable {
-    /// Anywhere.
+    /// No limit.
     case anywhere
-    /// Anywhere within these folders: a ConfigMap's `..data`, or a file that several bundles share.
+    /// Within these folders: allows a ConfigMap's `..data`, or a file that several bundles share.
     case within([String])
 
-    /// True if a file is in an allowed place, links followed. A file that does not exist is allowed. Blocks.
+    /// True if the file, with links resolved, is in an allowed place. A file that does not exist is allowed. Blocks.
     func allows(_ path: String) -> Bool {
         guard case .within(let folders) = self, let place = Self.place(of: path) else { return true }
         return folders.contains { folder in
@@ -18,9 +18,9 @@ public enum LinkPolicy: Sendable, Hashable {
         }
     }
 
-    /// The policy for one model. An entry of a folder of models may itself be a link that leads elsewhere: who may put
-    /// a link there may put a model there. What the entry leads to then counts as one of the folders; for a bare file
-    /// the folder that it is in, where its weights lie. Blocks.
+    /// The policy for one model. An entry of a model folder may itself be a link to another place: a user who may
+    /// create a link there may create a model there. The target of the entry is then added to the folders; for a bare
+    /// file, the folder that contains it and its weights. Blocks.
     func admitting(_ path: String) -> LinkPolicy {
         guard case .within(let folders) = self else { return self }
         var all = folders
@@ -42,8 +42,8 @@ public enum LinkPolicy: Sendable, Hashable {
         return .within(all)
     }
 
-    /// The path that the kernel knows an open file by. realpath(3) would fail where the folder of models is itself a
-    /// link into another container's files, /proc/PID/root/models.
+    /// The path by which the kernel knows an open file; nil if it cannot be opened. realpath(3) would fail if the model
+    /// folder is itself a link into another container's files, /proc/PID/root/models.
     private static func place(of path: String) -> String? {
         let descriptor = open(path, Self.pathOnly | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -57,11 +57,11 @@ public enum LinkPolicy: Sendable, Hashable {
         }
     }
 
-    /// O_PATH, which Glibc's module lacks: nothing is opened for reading, so that neither pipes nor devices are
-    /// touched, and files that may not be read are found too.
+    /// O_PATH, which the Glibc module lacks: the file is not opened for reading, so that pipes and devices are not
+    /// affected, and files without read permission are found too.
     private static let pathOnly: Int32 = 0o10_000_000
 
-    /// The problem of a file that is in another place.
+    /// The problem of a file in a place that is not allowed.
     static let problem =
         "is a link that leads out of the model folders: copy its target, or set external_links"
 }

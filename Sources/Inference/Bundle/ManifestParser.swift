@@ -2,16 +2,16 @@ internal import FileFormats
 internal import ImagePipeline
 internal import JSON
 
-/// Reads `model.json` into a ``ModelManifest``, gathering everything that is wrong with it.
+/// Reads `model.json` into a ``ModelManifest``, and collects all errors.
 struct ManifestParser {
     let problems: ProblemList
-    /// The bundle is to be trained, not served.
+    /// True if the bundle will be trained, not served.
     var trains = false
     /// Reads a labels file of the bundle.
     let labels: (_ file: String, _ path: String) -> [String]?
     /// Reads any other file of the bundle.
     let contents: (_ file: String, _ path: String, _ most: Int) -> [UInt8]?
-    /// Finds a file of the bundle; a problem if there is none of that name.
+    /// Finds a file of the bundle; adds a problem if no file has that name.
     let locate: (_ file: String, _ path: String) -> String?
 
     func parse(_ value: JSONValue) -> ModelManifest {
@@ -31,11 +31,11 @@ struct ManifestParser {
             problems.add(
                 "placeholder", "is true: this bundle is a placeholder without a model")
         }
-        // What only training needs is known and left alone.
+        // `train` is a known key, but only training reads it.
         _ = root.value("train")
 
         if isPlaceholder {
-            // Whatever it says of a model, there is none.
+            // The bundle has no model, regardless of this key.
             _ = root.value("model")
         } else if let pipeline = root.object("pipeline") {
             manifest.pipeline = PipelineParser(problems: problems).parse(pipeline)
@@ -47,7 +47,8 @@ struct ManifestParser {
             problems.add("model", "is missing: expected an object with \"file\" and \"backend\", or \"pipeline\"")
         }
         manifest.inputs = layers(of: root, key: "inputs", isInput: true, backend: manifest.backend).layers
-        // TensorIO's placeholders are inputs with their own key only because training sets them from elsewhere.
+        // Placeholders of TensorIO are inputs; they have a separate key only because training sets them from another
+        // source.
         if root.has("placeholders") {
             manifest.inputs += layers(of: root, key: "placeholders", isInput: true, backend: manifest.backend).layers
         }
@@ -68,8 +69,8 @@ struct ManifestParser {
         return agreement
     }
 
-    /// The part of `runtime` that a pipeline shares with models: when it is loaded. All else is said by the models that
-    /// it names.
+    /// Reads the part of `runtime` and `golden` that a pipeline shares with models. Other runtime keys belong to the
+    /// models that it names.
     private func parseRest(ofPipeline root: ManifestObject, into manifest: inout ModelManifest) {
         for key in ["model", "inputs", "outputs", "placeholders"] where root.has(key) {
             problems.add(key, "does not go with \"pipeline\": the models that it names have their own")
@@ -85,7 +86,7 @@ struct ManifestParser {
 
     private func parseModel(_ model: ManifestObject, into manifest: inout ModelManifest) {
         manifest.file = model.requiredString("file")
-        // A path downwards is one inside the bundle: Hugging Face's repositories have `onnx/model.onnx`.
+        // A relative path inside the bundle is allowed: Hugging Face's repositories have `onnx/model.onnx`.
         let parts = manifest.file.split(separator: "/", omittingEmptySubsequences: false)
         if !manifest.file.isEmpty, parts.contains(where: { $0.isEmpty || $0 == ".." || $0 == "." }) {
             problems.add(model.path(of: "file"), "expected a name inside the bundle, found \"\(manifest.file)\"")
@@ -97,7 +98,7 @@ struct ManifestParser {
         if let backend = model.choice("backend", ModelFormat.self) {
             manifest.backend = backend
         } else if !model.has("backend"), !manifest.file.isEmpty {
-            // Older TensorIO bundles have no backend: it follows from the file's name.
+            // Older TensorIO bundles state no backend: it follows from the file's name.
             if let backend = Self.backend(of: manifest.file) {
                 manifest.backend = backend
             } else {
@@ -123,8 +124,7 @@ struct ManifestParser {
         model.refuseUnknownKeys()
     }
 
-    /// The backend that a model file's name stands for; TensorFlow's SavedModels are folders, whose names have no
-    /// extension.
+    /// The backend for the name of a model file; TensorFlow's SavedModels are folders, which have no extension.
     private static func backend(of file: String) -> ModelFormat? {
         guard let dot = file.lastIndex(of: "."), dot > file.startIndex else { return .tensorflow }
         return ModelBundle.isModelFolder(file) ? .coreml : ModelFormat(file: file)
@@ -148,7 +148,7 @@ struct ManifestParser {
         return runtime
     }
 
-    /// A device, or a list of them in order, of which the first that can be used is.
+    /// Reads a device, or a list of devices, of which the first usable one is taken.
     private func device(_ object: ManifestObject) -> String? {
         guard case .array(let elements)? = object.value("device") else { return object.string("device") }
         let names = elements.compactMap { if case .string(let name) = $0 { name } else { nil } }
@@ -188,7 +188,7 @@ struct ManifestParser {
     private func layers(
         of root: ManifestObject, key: String, isInput: Bool, backend: ModelFormat
     ) -> (layers: [ModelManifest.Layer], observations: [ObservationOutput]) {
-        // A Core ML file describes itself: model.json says what is to be otherwise.
+        // A Core ML file describes itself: model.json states only the differences.
         let isPartial = backend == .coreml
         guard root.has(key) || !isPartial else { return ([], []) }
         guard root.has(key) else {

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// Gathers the problems of a bundle while it is read, so that all are reported at once.
+/// Collects the problems of a bundle while it is read, so that all are reported at once.
 final class ProblemList {
     private(set) var problems: [BundleProblem] = []
 
@@ -9,8 +9,8 @@ final class ProblemList {
     }
 }
 
-/// A JSON object while it is read: each key that is asked for is ticked off, wrong types and, at the end, keys that
-/// no part has asked for are problems.
+/// A JSON object while it is read. Each key that is read is recorded; values of a wrong type, and finally keys that
+/// were never read, are problems.
 struct ManifestObject {
     let path: String
     let problems: ProblemList
@@ -21,7 +21,7 @@ struct ManifestObject {
         var names: Set<String> = []
     }
 
-    /// The object at a path; anything else is a problem, and reads as an empty object.
+    /// Reads the object at a path; another type of value is a problem, and is treated as an empty object.
     init(_ value: JSONValue, path: String, problems: ProblemList) {
         self.path = path
         self.problems = problems
@@ -37,7 +37,7 @@ struct ManifestObject {
     /// The path of a member.
     func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
-    /// Any value; nil if there is none (or null).
+    /// Any value; nil if it is missing or null.
     func value(_ key: String) -> JSONValue? {
         known.names.insert(key)
         guard let value = members[key], value != .null else { return nil }
@@ -50,7 +50,7 @@ struct ManifestObject {
         read(key, "a string") { if case .string(let text) = $0 { text } else { nil } }
     }
 
-    /// A string that must be there and must not be empty.
+    /// A string that must be present and not empty.
     func requiredString(_ key: String) -> String {
         guard let text = string(key) else {
             if members[key] == nil || members[key] == .null {
@@ -82,7 +82,7 @@ struct ManifestObject {
         }
     }
 
-    /// One of the names of an enumeration.
+    /// One of the raw values of an enumeration.
     func choice<T: RawRepresentable & CaseIterable>(_ key: String, _: T.Type) -> T? where T.RawValue == String {
         let names = T.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
         return read(key, "one of \(names)") { if case .string(let text) = $0 { T(rawValue: text) } else { nil } }
@@ -112,8 +112,8 @@ struct ManifestObject {
         return result
     }
 
-    /// To be called when all known keys have been asked for: every other key is a problem, and the nearest known one is
-    /// named. Keys that begin with `$` or `_` are remarks of the file's author.
+    /// Adds a problem for every key that was not read, with the nearest known key. Call it after all known keys were
+    /// read. Keys that begin with `$` or `_` are remarks of the file's author.
     func refuseUnknownKeys() {
         for key in members.keys.sorted() where !known.names.contains(key) && !key.hasPrefix("$") && !key.hasPrefix("_")
         {

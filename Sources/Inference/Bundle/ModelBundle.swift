@@ -6,17 +6,17 @@ internal import ModelFacts
 internal import SystemSupport
 
 /// A model on disk: a folder with `model.json`, or a bare model file (or a SavedModel's folder), whose tensors are
-/// served as they are.
+/// served unchanged.
 package struct ModelBundle: Sendable {
     /// The folder, or the bare model file.
     package let path: String
-    /// The name it is served under: the folder's or file's, without its extension.
+    /// The name it is served under: that of the folder or file, without its extension.
     package let name: String
     /// The parsed `model.json`; nil for a bare file.
     package let manifest: ModelManifest?
     /// The model file.
     package let source: ModelSource
-    /// The metadata of the model file and the files next to it; nil if there is a model.json.
+    /// The metadata of the model file and the files next to it; nil if the bundle has a model.json.
     package let facts: GatheredFacts?
     /// The state of the files before they were read.
     let stamp: BundleStamp
@@ -25,15 +25,17 @@ package struct ModelBundle: Sendable {
     package static let folderExtensions = [".tiobundle", ".tfbundle"] + ModelFormat.folderEndings
     package static let fileExtensions = ModelFormat.allCases.flatMap(\.fileEndings)
 
-    /// True if a file has the name of a model file.
+    /// True if the name of a file is that of a model file.
     package static func isModelFile(_ path: String) -> Bool { ModelFormat(file: path) != nil }
 
-    /// True if a folder has the name of a model file in the form of a folder: a Core ML package, or a compiled model.
+    /// True if the name of a folder is that of a model file in the form of a folder: a Core ML package, or a compiled
+    /// model.
     package static func isModelFolder(_ path: String) -> Bool {
         ModelFormat.folderEndings.contains { path.hasEnding($0) }
     }
 
-    /// True if a folder is a downloaded model: a model file with metadata, in itself or in files next to it. Blocks.
+    /// True if a folder is a downloaded model: a model file with metadata, in the file itself or in files next to it.
+    /// Blocks.
     package static func isDownloadedFolder(_ folder: String) -> Bool {
         guard let layout = BundleLayout(folder: folder) else { return false }
         if layout.config || layout.preprocessor != nil || layout.metadata { return true }
@@ -56,13 +58,13 @@ package struct ModelBundle: Sendable {
         return last
     }
 
-    /// Reads a bundle: its manifest and labels; the model file itself is left to the engine. Reads files: blocks.
+    /// Reads a bundle: its manifest and labels, but not the model file, which the engine reads. Reads files: blocks.
     /// - Parameters:
-    ///   - name: what it is served under; nil takes it from the path.
-    ///   - links: where links may lead.
-    /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with everything that is wrong.
+    ///   - name: the name that it is served under; nil derives it from the path.
+    ///   - links: the places that links may lead to.
+    /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with all problems.
     ///
-    /// Long: the checks of a bundle in their order, each with what the ones before have found.
+    /// Long: the checks of a bundle in their order, each with the results of the previous ones.
     package init(path: String, name: String? = nil, links: LinkPolicy = .anywhere) throws(InferenceError) {
         let path = FilePath.absolute(path)
         let name = name ?? Self.servedName(of: path)
@@ -86,7 +88,7 @@ package struct ModelBundle: Sendable {
                 let model = layout.map { $0.model.isEmpty ? path : path + "/" + $0.model } ?? path
                 manifest = nil
                 source = ModelSource(path: model)
-                // Core ML files describe themselves, to their own importer.
+                // The importer of Core ML files reads their own descriptions.
                 facts =
                     ModelFormat(path: model) == .coreml
                     ? nil : GatheredFacts(model: model, folder: isFolder ? path : nil, layout: layout)
@@ -130,7 +132,7 @@ package struct ModelBundle: Sendable {
         let manifest = parser.parse(tree.value)
         var file = manifest.file
         if !file.isEmpty, manifest.pipeline == nil {
-            // A SavedModel may be named by its folder or by the file inside it.
+            // A SavedModel may be named by its folder or by the file in it.
             if file == "saved_model.pb" { file = "" }
             let full = file.isEmpty ? path : path + "/" + file
             if !FileManager.default.fileExists(atPath: full) {
@@ -144,7 +146,7 @@ package struct ModelBundle: Sendable {
         self.stamp = stamp
     }
 
-    /// The reason why model.json cannot be read.
+    /// The reason model.json cannot be read.
     private static func absence(of json: String) -> String {
         if case .failure(let problem) = BundleFile.read(json, most: BundleFile.largestManifest) {
             guard problem.reason == "is missing" else { return problem.reason }
@@ -155,22 +157,22 @@ package struct ModelBundle: Sendable {
         return "appeared while the folder was read: load it again"
     }
 
-    /// The links that lead where they may not: of the folder, or of a bare model file and what lies beside it with its
-    /// name, as its weights do.
+    /// Problems for the links that lead to places that are not allowed: in the folder, or a bare model file and the
+    /// files next to it with the same stem, which may be its weights.
     private static func outside(_ path: String, links: LinkPolicy) -> [BundleProblem] {
         guard links != .anywhere else { return [] }
         let links = links.admitting(path)
-        // The bundle itself, and what a link in its own path makes of it.
+        // The path of the bundle itself, with links resolved.
         guard links.allows(path) else { return [BundleProblem(path: "", reason: LinkPolicy.problem)] }
         let walk = BundleWalk(path)
-        // A link that was not looked at may lead anywhere.
+        // A link that was not visited may lead anywhere.
         guard walk.isComplete else { return [BundleProblem(path: "", reason: BundleWalk.excess)] }
         return (walk.links + namesakes(of: path)).filter { !links.allows($0) }.map { link in
             BundleProblem(path: String(link.dropFirst(path.count + 1)), reason: LinkPolicy.problem)
         }
     }
 
-    /// The files with the name of a bare model file: itself, and weights beside it.
+    /// The files with the same stem as a bare model file: the file itself, and its weights.
     private static func namesakes(of path: String) -> [String] {
         guard isModelFile(path), let slash = path.lastIndex(of: "/"), let dot = path.lastIndex(of: "."), slash < dot
         else { return [] }
@@ -180,8 +182,8 @@ package struct ModelBundle: Sendable {
             .sorted().map { folder + "/" + $0 }
     }
 
-    /// Pipes, sockets and devices among the files of a bundle, before any of them is opened: the engine would read from
-    /// them for ever.
+    /// Problems for pipes, sockets and devices among the files of a bundle, found before any file is opened, because
+    /// the engine would never finish reading them.
     private static func special(_ path: String) -> [BundleProblem] {
         let inside = BundleWalk(path).entries.filter { !$0.path.dropFirst(path.count).contains("/.") }
         var problems = inside.compactMap { entry -> BundleProblem? in
@@ -190,7 +192,7 @@ package struct ModelBundle: Sendable {
             return BundleProblem(
                 path: place, reason: (place.isEmpty ? "\(path) " : "") + "cannot be read: \(kind.reason)")
         }
-        // Others that happen to have the name, such as a service's socket, are none of the model's.
+        // Other files with the same stem, such as a service's socket, do not belong to the model.
         let endings = ModelFormat(file: path)?.weightEndings ?? []
         let stem = path[..<(path.lastIndex(of: ".") ?? path.endIndex)]
         let besides = namesakes(of: path).filter { endings.contains($0.dropFirst(stem.count).lowercased()) }
@@ -202,15 +204,16 @@ package struct ModelBundle: Sendable {
         return problems
     }
 
-    /// The files, under any name, in which a bare ONNX file keeps weights; none of other files. Reads the file: blocks.
+    /// The files, under any name, that contain weights of a bare ONNX file; empty for other formats. Reads the file:
+    /// blocks.
     package static func externalFiles(of path: String) -> [String] {
         guard ModelFormat(file: path) == .onnx, let file = try? OpenFile(path) else { return [] }
         return ONNXExternalFiles.names(ByteSource(count: file.size) { file.bytes($0) }).sorted()
             .map { FilePath.folder(of: path) + $0 }
     }
 
-    /// The kind of the entry at a path, or the problem if it cannot be looked into: an unreadable folder does not count
-    /// as one whose files are missing.
+    /// The kind of the entry at a path, or the problem if it cannot be read: an unreadable folder must not look like
+    /// one whose files are missing.
     private static func kind(at path: String) -> Result<FolderReader.Kind, BundleFile.Problem> {
         let files = FolderReader.disk
         do throws(FileFailure) {
@@ -223,7 +226,8 @@ package struct ModelBundle: Sendable {
         }
     }
 
-    /// The path of a file that model.json names; TensorIO keeps such files in `assets`, others beside model.json.
+    /// The path of a file that model.json names; TensorIO keeps such files in `assets`, others keep them next to
+    /// model.json.
     private static func locate(
         _ file: String, jsonPath: String, bundle: String, problems: ProblemList
     ) -> String? {
@@ -240,7 +244,7 @@ package struct ModelBundle: Sendable {
         return nil
     }
 
-    /// The contents of a file of at most so many bytes.
+    /// The contents of a file of at most `most` bytes.
     private static func readFile(
         _ file: String, jsonPath: String, bundle: String, most: Int = BundleFile.largestLabels, problems: ProblemList
     ) -> Data? {
@@ -253,7 +257,7 @@ package struct ModelBundle: Sendable {
         }
     }
 
-    /// The labels of a file.
+    /// The labels in a file.
     private static func readLabels(
         _ file: String, jsonPath: String, bundle: String, problems: ProblemList
     ) -> [String]? {

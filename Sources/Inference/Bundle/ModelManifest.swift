@@ -6,7 +6,7 @@ package import JSON
 /// `activation`, `runtime` and others, see docs/model-json.md).
 package struct ModelManifest: Sendable {
     package var name = "", details = "", identifier = "", version = "1", author = "", license = ""
-    /// The model file's name inside the bundle.
+    /// The path of the model file inside the bundle.
     package var file = ""
     package var backend = ModelFormat.tflite
     package var quantized = false
@@ -16,16 +16,16 @@ package struct ModelManifest: Sendable {
     /// The boxes, masks, keypoints and embeddings that `outputs` declares; each of their tensors is also one of the
     /// outputs.
     package var observations: [ObservationOutput] = []
-    /// The stages, where the bundle is a pipeline of other models; nil for a model.
+    /// The stages if the bundle is a pipeline of other models; nil for a model.
     package var pipeline: PipelineDescription?
     package var options: JSONValue?
-    /// The entries of model.json that are marked as not decided yet (`$decide`), each with its place.
+    /// The undecided entries of model.json (`$decide`), each with its path.
     package var undecided: [String] = []
     package var runtime = ModelRuntime()
-    /// The share of the goldens that must be answered as expected; nil if model.json does not speak of them.
+    /// The fraction of the goldens that must be answered as expected; nil if model.json does not set it.
     package var goldenAgreement: Double?
 
-    /// True if it takes one picture and gives labels, as image classifiers do.
+    /// True if it takes one picture and returns labels, as image classifiers do.
     package var classifiesPictures: Bool {
         guard inputs.count == 1, case .image = inputs[0].kind else { return false }
         return outputs.contains { $0.labels != nil } || observations.contains(where: \.classifies)
@@ -33,23 +33,24 @@ package struct ModelManifest: Sendable {
 
     /// One input or output.
     package struct Layer: Sendable {
-        /// The place of its description: `inputs[0]`.
+        /// The path of its description: `inputs[0]`.
         package var path: String
         package var name: String
         package var kind: Kind
-        /// The type of the elements where the bundle says so.
+        /// The element type; nil if the bundle does not state it.
         package var elementType: ElementType?
-        /// The shape as the bundle writes it: a picture's is [height, width, channels] whatever the tensor's layout.
+        /// The shape as the bundle states it: [height, width, channels] for a picture, regardless of the tensor's
+        /// layout.
         package var shape: Shape
-        /// Quantization of inputs and dequantization of outputs.
+        /// The quantization of an input or the dequantization of an output.
         package var linear: LinearTransform?
         package var labels: [String]?
         package var activation: Activation?
-        /// True if type and shape are the file's own: the bundle does not write them.
+        /// True if type and shape are those of the file, because the bundle does not state them.
         package var isAsInFile = false
-        /// The place of its name, if that is not the member `name`.
+        /// The path of its name, if that is not the member `name`.
         package var namePath: String?
-        /// The members that model.json gives it, where it says only what differs from the model file (Core ML).
+        /// The members that model.json sets, if it states only the differences from the model file (Core ML).
         package var given: Set<String> = []
 
         package enum Kind: Sendable {
@@ -60,7 +61,7 @@ package struct ModelManifest: Sendable {
             case scalar
             case image(ImageLayer)
 
-            /// Its name in the bundle.
+            /// The name of the kind in the bundle.
             package var feature: FeatureKind {
                 switch self {
                 case .array: .array
@@ -76,22 +77,23 @@ package struct ModelManifest: Sendable {
     package struct ImageLayer: Sendable {
         package var channelOrder = ChannelOrder.rgb
         package var layout = TensorLayout.nhwc
-        /// Per channel in RGB order: tensor = pixel * scale + bias, or for outputs pixel = (tensor + bias) * scale.
+        /// For each channel in RGB order: tensor = pixel * scale + bias, or for outputs pixel = (tensor + bias) *
+        /// scale.
         package var scale: [Double], bias: [Double]
-        /// The places of arrays in model.json that give the colours different numbers: `inputs[0].normalize.mean`.
+        /// The paths of arrays in model.json that have different numbers for the colors: `inputs[0].normalize.mean`.
         package var listedColors: [String] = []
         package var cropAndScale = CropAndScale.centerCrop
         package var resampler = Resampler.bilinear
         /// Mean and standard deviation, if the bundle has them; scale and bias are then approximations.
         package var normalization: PixelNormalization?
         package var resizeShorterSide: Int?
-        /// Scale both sides to this before the crop.
+        /// The size that both sides are scaled to before the crop.
         package var resizeExactly: ImageSize?
-        /// Both sides by one factor, so that the picture lies within a size or covers it.
+        /// Scales both sides by one factor, so that the picture fits into a size or covers it.
         package var resizeKeepingShape: ProportionalResize?
-        /// Crop the picture as it is.
+        /// True if the picture is cropped without scaling.
         package var keepsSize = false
-        /// The sizes of a tensor that takes the picture's.
+        /// The allowed sizes of a tensor that takes the picture's size.
         package var openSize: OpenSize?
         package var centering = Centering.halfEven
         package var alignment = FitAlignment.center
@@ -99,7 +101,7 @@ package struct ModelManifest: Sendable {
         package var fillColor: [UInt8] = [0, 0, 0]
         package var backgroundColor: [UInt8] = [255, 255, 255]
 
-        /// The warnings for a tensor of blue, green and red: its training code may list numbers in that order.
+        /// The warnings for a tensor in the order blue, green, red: its training code may list numbers in that order.
         package var advice: [String] {
             listedColors.map { place in
                 "\(place): the numbers of an array are those of red, green and blue, for \"BGR\" too, where training code often "
@@ -137,8 +139,7 @@ package enum LinearTransform: Sendable, Hashable {
     }
 }
 
-/// The settings for running a model, according to its bundle (`runtime` in model.json); nil leaves one to the
-/// configuration.
+/// The settings of a bundle for running its model (`runtime` in model.json); nil values use the configuration.
 package struct ModelRuntime: Sendable {
     package var device: String?
     package var engine: EnginePreference?
@@ -147,7 +148,7 @@ package struct ModelRuntime: Sendable {
     package var integerWeights: Bool?
     package var instances: Int?
     package var maxInFlight: Int?
-    /// Threads of a prediction that runs alone; 0: those of any other.
+    /// The number of threads of a single-stream prediction; 0 uses those of any other prediction.
     package var loneThreads: Int?
     package var load: LoadPolicy?
     package var idleUnloadSeconds: Int?
@@ -157,17 +158,17 @@ package struct ModelRuntime: Sendable {
 
     /// The warm-up before the model becomes ready.
     package struct WarmUpSettings: Sendable {
-        /// The picture files, each with its path in model.json; empty: zeros.
+        /// The picture files, each with its path in model.json; empty to use zeros.
         package var pictures: [(path: String, file: String)] = []
-        /// The number of runs of each on each infer request; 0 for no warm-up.
+        /// The number of runs of each picture on each infer request; 0 disables the warm-up.
         package var runs = 1
     }
 }
 
 /// The time when a model is loaded.
 public enum LoadPolicy: String, Sendable, CaseIterable {
-    /// At start; the daemon is ready when all of these are.
+    /// At start; the daemon is ready when all of these models are.
     case eager
-    /// At the first request.
+    /// By the first request.
     case lazy
 }

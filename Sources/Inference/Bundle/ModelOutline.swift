@@ -3,8 +3,8 @@ package struct ModelOutline: Sendable {
     /// Its inputs and outputs, in the order of the file.
     package let inputs: [TensorPort], outputs: [TensorPort]
 
-    /// Reads a model file with the built-in engine. Blocks.
-    /// - Throws: an engine error that says why it cannot be read.
+    /// Reads a model file with the default engine. Blocks.
+    /// - Throws: an engine error with the reason it cannot be read.
     package init(path: String) throws(InferenceError) {
         do throws(EngineError) {
             let file = try DefaultEngine.shared().read(ModelSource(path: path))

@@ -2,19 +2,19 @@ internal import CoreMLImport
 internal import ImagePipeline
 internal import Observations
 
-/// Plans the features of a Core ML file: the file describes them itself, and a `model.json` may say otherwise.
+/// Plans the features of a Core ML file: the file describes them, and a `model.json` may override the description.
 extension ModelPlanner {
     func plan(_ file: any CoreMLModelFile, overrides: ModelManifest?) -> ModelPlan {
         let facts = file.facts, description = facts.description
         let inputLayers = match(description.inputs, with: overrides?.inputs ?? [], what: "input")
         let outputLayers = match(description.outputs, with: overrides?.outputs ?? [], what: "output")
-        // The label and the probabilities have the same classes: either may name them.
+        // The label and the probabilities have the same classes, so either entry may name the labels.
         let labels = outputLayers.lazy.compactMap { $0?.labels }.first
         var advice: [String] = []
         var inputs: [InputPlan] = []
         for (feature, layer) in zip(description.inputs, inputLayers) {
             guard let index = file.inputIndex(named: feature.name) else {
-                // The engine drops parameters that nothing depends on.
+                // The engine removes parameters that no output depends on.
                 problems.add("", "the model does not use its input \"\(feature.name)\"")
                 continue
             }
@@ -38,14 +38,14 @@ extension ModelPlanner {
         return ModelPlan(inputs: inputs, outputs: outputs, inputShapes: [:], about: facts.about, advice: advice)
     }
 
-    /// The boxes of a detector that a Core ML file describes, where a picture is all that it needs.
+    /// The boxes of a detector that a Core ML file describes, if a picture is its only required input.
     var ownObservations: [ObservationOutput] {
         guard let facts = (file as? any CoreMLModelFile)?.facts, let detections = facts.detections else { return [] }
         let needed = facts.description.inputs.filter { !$0.isOptional }
         guard needed.count == 1, case .image = needed[0].type else { return [] }
         var decoding = BoxDecoding(layout: .corners)
         decoding.form = .centers
-        // The model itself has suppressed what overlaps or is not confident, and says how many boxes there are.
+        // The model itself has suppressed boxes that overlap or have a low confidence, and determines their number.
         decoding.suppression = .none
         decoding.threshold = 0
         decoding.maxDetections = 30_000
@@ -61,7 +61,8 @@ extension ModelPlanner {
         ]
     }
 
-    /// Finds the entry of model.json for each feature: by name, or by place where there are as many and names differ.
+    /// Finds the entry of model.json for each feature: by name, or by position if the numbers are equal and names
+    /// differ.
     private func match(
         _ features: [FeatureSpecification], with layers: [ModelManifest.Layer], what: String
     ) -> [ModelManifest.Layer?] {
@@ -108,7 +109,7 @@ extension ModelPlanner {
                 fallback: fallback)
         case .multiArray(let array):
             if let value = array.defaultValue, feature.isOptional { fallback = value }
-            // An open extent has no default to be filled.
+            // An input with an open extent has no default value, because its size is unknown.
             if !port.shape.isStatic { fallback = nil }
             return InputPlan(
                 description: description(.array).optional(fallback != nil, value: fallback).limited(
@@ -126,7 +127,8 @@ extension ModelPlanner {
         }
     }
 
-    /// Published networks add the mean of their training's pictures where they should subtract it.
+    /// Warns about biases with the wrong sign: some published networks add the mean of the training pictures instead of
+    /// subtracting it.
     private func advice(_ name: String, _ scaler: ImageScaler, _ image: ImageFeature) -> String? {
         let biases = scaler.biases(image.colorSpace)
         guard scaler.channelScale > 0, biases.allSatisfy({ $0 > 0 }) else { return nil }
@@ -136,7 +138,7 @@ extension ModelPlanner {
             + "subtracted. It is served as written; a model.json with \"normalize\" for the input says otherwise"
     }
 
-    /// A picture as model.json would describe it.
+    /// The description of a picture in the form of model.json.
     private func imageLayer(
         _ feature: FeatureSpecification, _ image: ImageFeature, scaler: ImageScaler?, layer: ModelManifest.Layer?
     ) -> ModelManifest.Layer {
@@ -246,7 +248,7 @@ extension ModelPlanner {
 }
 
 extension ShapeLimits {
-    /// The tensors of pictures of the sizes that the file allows; nil where it names one size only.
+    /// The allowed shapes of a picture's tensor; nil if the file allows one size only.
     fileprivate init?(_ image: ImageFeature) {
         let channels = image.colorSpace.channels
         switch image.flexibility {
@@ -262,7 +264,7 @@ extension ShapeLimits {
         }
     }
 
-    /// nil where the file names none.
+    /// The allowed shapes of an array; nil if the file allows one only.
     fileprivate init?(_ array: ArrayFeature) {
         switch array.flexibility {
         case .none: return nil

@@ -1,8 +1,8 @@
 internal import FileFormats
 internal import ImagePipeline
 
-/// Matches the description of a bundle with its model file: every layer finds its tensor, and types and shapes agree,
-/// or there is a problem that says how they differ.
+/// Matches the description of a bundle with its model file: every layer must have a tensor, with the same type and
+/// shape; otherwise a problem states the difference.
 struct ModelPlanner {
     let file: any ModelFile
     let limits: ImageLimits
@@ -14,14 +14,14 @@ struct ModelPlanner {
         return if let manifest = bundle.manifest { plan(manifest) } else { plan() }
     }
 
-    /// The forms of outputs that are not all tensors of numbers; nil for engines that know nothing else.
+    /// The forms of outputs that may not be tensors of numbers; nil for engines that have only such tensors.
     private var forms: [OutputForm]? { (file as? any ValueModelFile)?.forms }
 
     // MARK: With a manifest
 
     func plan(_ manifest: ModelManifest) -> ModelPlan {
         refuseStrings()
-        // TensorIO finds TF Lite's tensors by their place; only there may names be the bundle's own.
+        // TensorIO identifies tensors of TensorFlow Lite by position; only there may the bundle choose the names.
         let byPlace = manifest.backend == .tflite
         let inputPorts = match(
             manifest.inputs, with: file.inputs, what: "input", byPlace: byPlace, find: file.inputIndex(named:))
@@ -45,7 +45,7 @@ struct ModelPlanner {
             checkType(layer, port: port, quantized: manifest.quantized)
             return outputPlan(layer, index: index, port: port)
         }
-        // Detectors often have outputs that are not needed: they are served as tensors.
+        // Outputs of a detector that are not needed are served as tensors.
         if !manifest.observations.isEmpty {
             for (index, port) in file.outputs.enumerated() where !outputPorts.contains(index) {
                 outputs.append(plainOutput(port, index))
@@ -54,7 +54,7 @@ struct ModelPlanner {
         return ModelPlan(inputs: inputs, outputs: outputs, inputShapes: shapes, advice: manifest.advice)
     }
 
-    /// Tensors whose elements have no fixed size are nothing that most engines can hold.
+    /// Adds a problem for each string tensor: the engine does not support them.
     private func refuseStrings() {
         guard forms == nil else { return }
         for (what, ports) in [("input", file.inputs), ("output", file.outputs)] {
@@ -115,14 +115,14 @@ struct ModelPlanner {
         let isImage = if case .image = layer.kind { true } else { false }
         let isOpen = isImage && wanted.contains(Shape.dynamic)
         var dimensions = port.shape.dimensions
-        // Axes are compared from the innermost; what is left over on either side must be a batch of one.
+        // Axes are compared from the innermost; remaining axes of either shape must have extent 1.
         for (offset, axis) in dimensions.indices.reversed().enumerated() {
             let extent = offset < wanted.count ? wanted[wanted.count - 1 - offset] : 1
             let staysOpen = extent == Shape.dynamic && isOpen && offset < wanted.count
             if dimensions[axis] == Shape.dynamic, !staysOpen { dimensions[axis] = max(extent, 1) }
         }
         let shape = Shape(dimensions)
-        // The rest of a picture's shape is compared below.
+        // The other axes of a picture's shape are compared below.
         if isOpen,
             shape.dimensions.suffix(wanted.count).map({ $0 == Shape.dynamic }) != wanted.map({ $0 == Shape.dynamic })
         {
@@ -144,7 +144,7 @@ struct ModelPlanner {
         return shape
     }
 
-    /// A picture whose axes would fit in the other order is the commonest mistake.
+    /// A hint about the layout: axes of a picture in the other order are the most common mistake.
     private func hint(_ layer: ModelManifest.Layer, port: TensorPort) -> String {
         let tail = port.shape.dimensions.suffix(3)
         guard tail.count == 3, let first = tail.first, let last = tail.last else { return "" }
@@ -195,12 +195,12 @@ struct ModelPlanner {
         }
     }
 
-    /// The way pictures become the tensor of a layer.
+    /// The specification of the tensor that a layer's pictures are converted to.
     static func spec(
         _ layer: ModelManifest.Layer, image: ModelManifest.ImageLayer, element: PixelElement
     ) -> ImageTensorSpec {
         let dimensions = Array(layer.shape.dimensions.suffix(3))
-        // normalize comes first: q(p * s + b) = p * (s * qs) + (b + qb) * qs
+        // normalize is applied first: q(p * s + b) = p * (s * qs) + (b + qb) * qs
         var scale = image.scale, bias = image.bias
         if case .biasThenScale(let quantizeScale, let quantizeBias)? = layer.linear {
             scale = scale.map { $0 * quantizeScale }
@@ -232,7 +232,7 @@ struct ModelPlanner {
     }
 
     private func outputPlan(_ layer: ModelManifest.Layer, index: Int, port: TensorPort) -> OutputPlan? {
-        // A dynamic batch becomes one item, as the inputs' does.
+        // A dynamic batch becomes one item, as for inputs.
         var dimensions = port.shape.dimensions
         if dimensions.first == Shape.dynamic { dimensions[0] = 1 }
         let shape = Shape(dimensions)
@@ -282,8 +282,8 @@ struct ModelPlanner {
             scoreType: port.elementType)
     }
 
-    /// True if a picture whose size is open has its channels and sides where the tensor has them. Fixed ones are
-    /// compared by their elements.
+    /// True if the channels and sides of a picture of open size match the tensor's. Pictures of fixed size are compared
+    /// by their number of elements.
     private func hasPixels(
         _ layer: ModelManifest.Layer, _ image: ModelManifest.ImageLayer, _ port: TensorPort, _ shape: Shape,
         _ extents: [Int]
@@ -305,10 +305,10 @@ struct ModelPlanner {
 
     // MARK: Without a manifest
 
-    /// The tensors of a bare model file, as they are; a tensor without a name is called by its place.
+    /// The tensors of a bare model file, unchanged; a tensor without a name is named by its position.
     func plan() -> ModelPlan {
         refuseStrings()
-        // An empty file is a valid one to some readers.
+        // Some engines accept an empty file.
         if file.outputs.isEmpty { problems.add("", "the model file has no outputs: is it empty or truncated?") }
         return ModelPlan(
             inputs: file.inputs.enumerated().map { index, port in
@@ -335,12 +335,12 @@ struct ModelPlanner {
             kind: isValue(index) ? .feature : .array, linear: nil, activation: nil, scoreType: port.elementType)
     }
 
-    /// True if the engine gives an output as a value.
+    /// True if the engine returns an output as a value.
     private func isValue(_ output: Int) -> Bool {
         if case .values? = forms?[output] { true } else { false }
     }
 
-    /// The labels that the file itself has for an output.
+    /// The labels for an output in the model file; nil if it has no labels.
     private func labels(_ output: Int) -> [String]? {
         if case .labelled(let labels)? = forms?[output] { labels.texts } else { nil }
     }

@@ -1,6 +1,6 @@
-/// Numbered folders: the versions of a model, where no bundle's files lie beside them.
+/// Numbered folders, which are the versions of a model if no files of a bundle are next to them.
 enum NumberedFolders {
-    /// The names that are numbers of versions, the lowest first.
+    /// The names that are version numbers, in ascending order.
     static func names(among names: [String]) -> [String] {
         names.filter { !$0.isEmpty && $0.utf8.allSatisfy { (48...57).contains($0) } && UInt32($0) != nil }
             .sorted { (UInt32($0) ?? 0, $0) < (UInt32($1) ?? 0, $1) }
@@ -8,8 +8,8 @@ enum NumberedFolders {
 }
 
 extension ModelBundle {
-    /// The warning about numbered folders with models in the bundle's own folder: they look like versions of it, and
-    /// are not served. Nil if there are none. Reads the folder: blocks.
+    /// The warning about numbered folders with models inside the bundle's own folder: they look like versions of it,
+    /// but are not served. Nil if no such folder exists. Reads the folder: blocks.
     package var adviceOnNumberedFolders: String? {
         let files = FolderReader.disk
         guard let names = try? files.names(path) else { return nil }
@@ -24,7 +24,7 @@ extension ModelBundle {
         return "\(folders) not served: move its files into a numbered folder, too"
     }
 
-    /// True if a folder has what a version has: a description, or a model file.
+    /// True if a folder contains a description or a model file, as a version does.
     private static func holdsModel(_ folder: String, _ files: FolderReader) -> Bool {
         let names = (try? files.names(folder)) ?? []
         return names.contains { $0 == "model.json" || isModelFile($0) || isModelFolder($0) }

@@ -3,22 +3,22 @@ package import Observations
 /// An entry of a manifest's `outputs` for boxes, a mask, keypoints or an embedding. It may combine several of the
 /// model's tensors.
 package struct ObservationOutput: Sendable {
-    /// The place of its description: `outputs[0]`.
+    /// The path of its description: `outputs[0]`.
     package var path: String
-    /// The name of the group; the tensor's where there is only one.
+    /// The name of the group; that of the tensor if it has only one.
     package var name: String
     /// The model's tensors by their roles (``BoxDecoding/roles``, `output`, `prototypes`), in the order of levels.
     package var tensors: [String: [Tensor]]
     package var kind: Kind
-    /// The classes' names, background left out for boxes.
+    /// The names of the classes; for boxes without the background.
     package var labels: [String]?
 
     /// One tensor of the model file.
     package struct Tensor: Sendable {
-        /// The place of its name.
+        /// The path of its name in model.json.
         package var path: String
         package var name: String
-        /// The transform of its values.
+        /// The transform that is applied to its values.
         package var linear: LinearTransform?
 
         /// A tensor by its name.
@@ -39,7 +39,7 @@ package struct ObservationOutput: Sendable {
     /// Detections, with their masks and keypoints.
     package struct Boxes: Sendable {
         package var decoding: BoxDecoding
-        /// Masks of single detections: how many coefficients, and the least probability of a place.
+        /// Masks of single detections: the number of coefficients, and the minimum probability of a pixel.
         package var masks: (coefficients: Int, threshold: Float)?
         /// Keypoints of single detections: their form and their names.
         package var keypoints: (decoding: KeypointDecoding, skeleton: Skeleton)?
@@ -47,26 +47,26 @@ package struct ObservationOutput: Sendable {
         /// Plain boxes.
         package init(_ decoding: BoxDecoding) { self.decoding = decoding }
 
-        /// Numbers that follow a row's classes: coefficients first, then points.
+        /// The number of values that follow a row's classes: coefficients first, then points.
         package var extras: Int {
             (masks?.coefficients ?? 0) + (keypoints.map { $0.skeleton.names.count * $0.decoding.order.count } ?? 0)
         }
     }
 
-    /// Names of points, and the edges between them.
+    /// The names of points, and the edges between them.
     package struct Skeleton: Sendable {
         package var names: [String]
-        /// Pairs of positions in `names`, for drawing.
+        /// Pairs of indices into `names`, for drawing.
         package var edges: [[Int]]
 
-        /// Names, and edges between them.
+        /// A skeleton with these names and edges.
         package init(names: [String], edges: [[Int]] = []) {
             self.names = names
             self.edges = edges
         }
     }
 
-    /// A description.
+    /// An entry with the given values.
     package init(path: String, name: String, tensors: [String: [Tensor]], kind: Kind, labels: [String]? = nil) {
         self.path = path
         self.name = name
@@ -75,7 +75,7 @@ package struct ObservationOutput: Sendable {
         self.labels = labels
     }
 
-    /// The tensors in the order of their roles, each once: what `/predict` and `/v2` serve.
+    /// The tensors in the order of their roles, each once; `/predict` and `/v2` serve them.
     package var layers: [ModelManifest.Layer] {
         roles.flatMap { role in
             (tensors[role] ?? []).map { tensor in
@@ -97,10 +97,10 @@ package struct ObservationOutput: Sendable {
         }
     }
 
-    /// True if it classifies by embedding.
+    /// True if it classifies by embeddings.
     package var classifies: Bool { if case .embedding(_, .some) = kind { true } else { false } }
 
-    /// The task that it answers.
+    /// The task that it provides.
     package var task: ObservationTask {
         switch kind {
         case .boxes: .detect

@@ -3,17 +3,17 @@ internal import JSON
 internal import Observations
 internal import Teaching
 
-/// Reads an entry of a manifest's `outputs` whose type is `boxes`, `mask`, `keypoints` or `embedding`.
+/// Reads an entry of a manifest's `outputs` of type `boxes`, `mask`, `keypoints` or `embedding`.
 struct ObservationParser {
     let object: ManifestObject
     /// Reads a labels file of the bundle.
     let labels: (_ file: String, _ path: String) -> [String]?
-    /// Reads another file of the bundle, of at most so many bytes.
+    /// Reads another file of the bundle, with a maximum size in bytes.
     let contents: (_ file: String, _ path: String, _ most: Int) -> [UInt8]?
 
     private var problems: ProblemList { object.problems }
 
-    /// The types that it reads.
+    /// The types of entries that it reads.
     enum Kind: String, CaseIterable {
         case boxes, mask, keypoints, embedding
     }
@@ -27,7 +27,7 @@ struct ObservationParser {
         var output = ObservationOutput(
             path: object.path, name: object.requiredString("name"), tensors: [:],
             kind: .embedding(EmbeddingDecoding(), classes: nil))
-        // What the file itself says is what counts.
+        // Shape and type come from the model file; the keys are accepted but ignored.
         _ = object.value("shape")
         _ = object.value("dtype")
         if let file = object.string("labels") { output.labels = labels(file, object.path(of: "labels")) }
@@ -90,13 +90,13 @@ struct ObservationParser {
         return tensors
     }
 
-    /// The tensor that `masks` names.
+    /// The tensor with the prototypes, which `masks` names; nil without it.
     private var prototypes: ObservationOutput.Tensor? {
         guard let masks = object.object("masks"), let name = masks.string("prototypes") else { return nil }
         return .init(path: masks.path(of: "prototypes"), name: name)
     }
 
-    /// `value * scale + bias`: for one tensor as for other outputs, for several by role.
+    /// Reads `value * scale + bias`: for one tensor as for other outputs, for several tensors by role.
     private func dequantize(_ tensors: inout [String: [ObservationOutput.Tensor]]) {
         guard let transform = object.object("dequantize") else { return }
         if tensors.count == 1, let role = tensors.keys.first {
@@ -133,7 +133,7 @@ struct ObservationParser {
 
     private enum PointOrigin: String, CaseIterable { case prior, picture }
 
-    /// The points of single detections. Of those that count from the prior, the decoder makes pixels.
+    /// Reads the points of single detections. The decoder converts points that are relative to the prior to pixels.
     private func keypoints(
         _ object: ManifestObject, of decoding: inout BoxDecoding
     ) -> (decoding: KeypointDecoding, skeleton: ObservationOutput.Skeleton) {
@@ -196,7 +196,7 @@ struct ObservationParser {
         if let threshold = HeadParser.share(object, "threshold") { decoding.threshold = threshold }
     }
 
-    /// `names`, or how many there are; nil names are the places' numbers.
+    /// Reads `names`, or the number of points; the names are then the indices.
     private func skeleton(_ object: ManifestObject, required: Bool) -> ObservationOutput.Skeleton {
         var names: [String] = []
         if let elements = object.elements("names") {
@@ -243,7 +243,7 @@ struct ObservationParser {
         return .embedding(decoding, classes: vectors(file, scale: scale, &output).map { .vectors($0) })
     }
 
-    /// The classes of a file that `ocelli teach` wrote, with their labels.
+    /// The classes in a file that `ocelli teach` wrote; sets the output's labels.
     private func taughtClasses(_ file: String, _ output: inout ObservationOutput) -> TaughtHead? {
         let path = object.path(of: "taught")
         if object.has("labels") {
@@ -260,7 +260,7 @@ struct ObservationParser {
         }
     }
 
-    /// The vectors of classes, with their labels where the file has them.
+    /// The embeddings of classes; sets the output's labels if the file has them.
     private func vectors(_ file: String, scale: Double?, _ output: inout ObservationOutput) -> EmbeddingClasses? {
         let path = object.path(of: "classes")
         guard let bytes = contents(file, path, BundleFile.largestLabels) else { return nil }

@@ -1,14 +1,13 @@
 internal import ImagePipeline
 internal import JSON
 
-/// Reads the sizes of a picture whose shape has open sides: `"shape": [-1, -1, 3]` with `"open_size"`.
+/// Reads the allowed sizes of a picture with open sides: `"shape": [-1, -1, 3]` with `"open_size"`.
 struct OpenSizeParser {
     let object: ManifestObject
-    /// Height, width and channels of the input, where its shape is right.
+    /// Height, width and channels of the input, if its shape is valid.
     let dimensions: [Int]
 
-    /// The greatest side where model.json names none. The memory that the layers of a model take is in proportion to
-    /// the area.
+    /// The maximum side if model.json sets none. The memory of a model's layers is proportional to the area.
     static let usualMaximum = 1_024
 
     /// The sizes; nil if the picture's size is fixed.
@@ -34,7 +33,7 @@ struct OpenSizeParser {
         var minimum: ImageSize?, maximum: ImageSize?, multiple: ImageSize?
     }
 
-    /// A side that is not open has one length.
+    /// The allowed sizes; a side that is not open has one length.
     private func size(_ given: Given) -> OpenSize {
         func side(_ given: Int?, _ usual: Int, _ fixed: Int) -> Int { fixed == Shape.dynamic ? given ?? usual : fixed }
         func size(_ given: ImageSize?, _ usual: Int) -> ImageSize {
@@ -48,7 +47,7 @@ struct OpenSizeParser {
             minimum: size(given.minimum, 1), maximum: size(given.maximum, Self.usualMaximum), multiple: multiple)
     }
 
-    /// One number for both sides, or `[height, width]`.
+    /// Reads one number for both sides, or `[height, width]`.
     private func sides(_ sizes: ManifestObject, _ key: String) -> ImageSize? {
         guard let value = sizes.value(key) else { return nil }
         func side(_ value: JSONValue) -> Int? {
@@ -68,7 +67,7 @@ struct OpenSizeParser {
 }
 
 extension ShapeLimits {
-    /// Those of a picture's tensor that takes the picture's size; nil for all others.
+    /// The allowed shapes of a picture's tensor that takes the picture's size; nil for other layers.
     init?(_ layer: ModelManifest.Layer, _ shape: Shape) {
         guard case .image(let image) = layer.kind, let size = image.openSize else { return nil }
         let sides =

@@ -1,10 +1,10 @@
 internal import ImagePipeline
 internal import JSON
 
-/// Reads the keys of an image input that say how a picture's shape becomes the tensor's.
+/// Reads the keys of an image input that define how a picture is fitted to the tensor.
 struct PictureGeometryParser {
     let object: ManifestObject
-    /// Height, width and channels of the input, where its shape is right.
+    /// Height, width and channels of the input, if its shape is valid.
     let dimensions: [Int]
 
     private var problems: ProblemList { object.problems }
@@ -46,7 +46,7 @@ struct PictureGeometryParser {
         }
     }
 
-    /// `[height, width]`.
+    /// Reads `[height, width]`.
     private func size(_ key: String) -> ImageSize? {
         guard let elements = object.elements(key) else { return nil }
         let sizes = elements.compactMap { element -> Int? in
@@ -60,8 +60,7 @@ struct PictureGeometryParser {
         return ImageSize(width: sizes[1], height: sizes[0])
     }
 
-    /// timm's and torchvision's way to write the size before the crop: the crop's size divided by a share, rounded
-    /// down.
+    /// Sets the size before the crop as timm and torchvision do: the crop's size divided by a fraction, rounded down.
     private func cropShare(_ share: Double, of image: inout ModelManifest.ImageLayer) {
         guard share > 0, share <= 1 else {
             problems.add(object.path(of: "crop_pct"), "expected a number greater than 0, at most 1, found \(share)")

@@ -1,10 +1,10 @@
 internal import JSON
 
-/// Reads `pipeline` of a model.json, gathering everything that is wrong with it.
+/// Reads `pipeline` of a model.json, and collects all errors.
 struct PipelineParser {
     let problems: ProblemList
 
-    /// The members that a find has anyway.
+    /// The members that every detection has.
     private static let members: Set<String> = ["index", "label", "confidence", "box", "keypoints", "mask"]
 
     func parse(_ object: ManifestObject) -> PipelineDescription {
@@ -155,7 +155,8 @@ struct PipelineParser {
         return number
     }
 
-    /// Answers and times are found by name: one name for two stages would mix them up, also of two levels.
+    /// Adds a problem for repeated names: answers and times are found by name, so that no two stages of any level may
+    /// share one.
     private func refuseRepeatedNames(_ pipeline: PipelineDescription) {
         var places: [String: String] = [:]
         for stage in pipeline.allStages where !stage.name.isEmpty {

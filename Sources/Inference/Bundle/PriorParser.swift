@@ -2,7 +2,7 @@ internal import FileFormats
 internal import JSON
 internal import Observations
 
-/// Reads `priors`: a file of boxes, or levels on which boxes are laid out.
+/// Reads `priors`: a file of boxes, or levels on which boxes are generated.
 struct PriorParser {
     let object: ManifestObject
     let contents: (_ file: String, _ path: String) -> [UInt8]?

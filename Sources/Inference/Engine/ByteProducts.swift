@@ -4,11 +4,11 @@ internal import Glibc
 internal import ModelFacts
 internal import SystemSupport
 
-/// Sums of products of bytes, which the engine's kernels cut off at 16 bits where the processor has no VNNI: scores of
-/// models that compute with 8-bit integers may then be wrong.
+/// Checks whether the engine's kernels saturate sums of byte products at 16 bits, which they do on processors without
+/// VNNI: scores of models that compute with 8-bit integers may then be wrong.
 package enum ByteProducts {
-    /// The reason why VNNI cannot be used: a setting, or the processor; nil where sums are exact. Kernels for other
-    /// architectures do not cut sums off.
+    /// The reason VNNI cannot be used: a setting, or the processor; nil if sums are exact. Kernels for other
+    /// architectures do not saturate.
     static var reasonWithoutVNNI: String? {
         #if arch(x86_64)
             for name in ["ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"] {
@@ -22,14 +22,14 @@ package enum ByteProducts {
         #endif
     }
 
-    /// True if instructions up to a limit are without VNNI (oneDNN, "CPU Dispatcher Control"). Unknown names do not
-    /// limit them.
+    /// True if the instruction sets up to a limit do not include VNNI (oneDNN, "CPU Dispatcher Control"). Unknown names
+    /// count as no limit.
     package static func lacksVNNI(_ limit: String) -> Bool {
         ["SSE41", "AVX", "AVX2", "AVX512_CORE"].contains(limit.uppercased())
     }
 
-    /// The number of layers of a model that are computed with 8-bit integers; 0 where its file cannot be read, and for
-    /// formats whose files are turned into floats. Blocks.
+    /// The number of layers of a model that compute with 8-bit integers; 0 if its file cannot be read, and for formats
+    /// whose weights are converted to floats. Blocks.
     package static func layers(of path: String) -> Int {
         func source(_ path: String) -> ByteSource? {
             (try? OpenFile(path)).map { file in ByteSource(count: file.size) { file.bytes($0) } }

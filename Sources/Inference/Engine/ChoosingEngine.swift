@@ -1,10 +1,10 @@
 internal import FileFormats
 
-/// Two engines: OpenVINO with the importers for all formats, and ONNX Runtime, if it is there, for the ONNX files that
-/// OpenVINO does not run or that are to run there.
+/// Combines two engines: OpenVINO with the importers for all formats, and ONNX Runtime, if it is installed, for the
+/// ONNX files that OpenVINO cannot run or for which it is requested.
 package final class ChoosingEngine: Engine {
     private let first: any Engine
-    /// ONNX Runtime by the path of its library.
+    /// Returns ONNX Runtime, given the path of its library.
     private let second: @Sendable (String) throws(EngineError) -> any Engine
 
     package init(_ first: any Engine, second: @escaping @Sendable (String) throws(EngineError) -> any Engine) {
@@ -12,7 +12,7 @@ package final class ChoosingEngine: Engine {
         self.second = second
     }
 
-    /// The version of the first engine. A model's load report has the engine that runs it.
+    /// The version of the first engine. A model's load report states the engine that runs it.
     package var version: String { first.version }
     package var build: String { first.build }
     package var comparesStreams: Bool { first.comparesStreams }
@@ -21,8 +21,8 @@ package final class ChoosingEngine: Engine {
     package func availableDevices() throws(EngineError) -> [ComputeDevice] { try availableDevices(library: "") }
 
     /// The devices of both engines.
-    /// - Parameter path: of ONNX Runtime's library. Empty: the one that comes with Ocelli, if it is there.
-    /// - Throws: also the reason why a library that `path` names cannot be used.
+    /// - Parameter path: the path of ONNX Runtime's library; empty for the one included with Ocelli, if it exists.
+    /// - Throws: if OpenVINO, or the library that `path` names, cannot be used.
     package func availableDevices(library path: String) throws(EngineError) -> [ComputeDevice] {
         let own = try first.availableDevices()
         guard !path.isEmpty else { return own + ((try? second("").availableDevices()) ?? []) }
@@ -64,10 +64,10 @@ package final class ChoosingEngine: Engine {
 
     private func choose(_ source: ModelSource) throws(EngineError) -> OpenedModel {
         let other = Result { () throws(EngineError) in try second(source.engine.library) }
-        // Without the second engine there is no choice, but for files that it has run before.
+        // Without the second engine there is no choice, except for files that it has run before.
         if case .failure = other, EngineMemory.isEmpty(in: source.cacheFolder) { return try alone(source, other) }
         guard let digest = EngineMemory.digest(of: source.path) else { return try alone(source, other) }
-        // With other builds of the engines the choice is open again: it does not change without a word.
+        // If the builds of the engines have changed, the choice is made again, and a change is reported.
         var change: String?
         if let decision = EngineMemory.decision(digest, in: source.cacheFolder) {
             if decision.engine == .onnxruntime {
@@ -120,7 +120,8 @@ package final class ChoosingEngine: Engine {
         [first.version, first.build, other.version, other.build]
     }
 
-    /// The first engine, where there is no choice; if it cannot read the file, the error says what is missing.
+    /// Reads a file with the first engine if the second is not available; if that fails, the error also states why the
+    /// second is missing.
     private func alone(
         _ source: ModelSource, _ other: Result<any Engine, EngineError>
     ) throws(EngineError) -> OpenedModel {

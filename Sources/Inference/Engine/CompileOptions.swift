@@ -1,39 +1,39 @@
 /// The options for compiling a model.
 public struct CompileOptions: Sendable, Hashable {
-    /// The engine's name of the device: `CPU`, `AUTO`.
+    /// The engine's name for the device: `CPU`, `AUTO`.
     public var device = "CPU"
-    /// The goal to optimise for: latency or throughput.
+    /// The goal of the optimization: latency or throughput.
     public var hint = PerformanceHint.throughput
-    /// Worker threads of the engine for this model; nil leaves it to the engine.
+    /// The number of the engine's worker threads for this model; nil uses the engine's default.
     public var threads: Int?
-    /// Parallel predictions; nil leaves it to the engine.
+    /// The number of parallel predictions; nil uses the engine's default.
     public var streams: Int?
-    /// Parallel predictions in an engine that runs each on one thread; nil if they are as many as ``streams``.
+    /// The number of parallel predictions in an engine that runs each on one thread; nil uses ``streams``.
     public var streamsOfOneThread: Int?
     /// The precision of the arithmetic.
     public var precision = InferencePrecision.float32
-    /// The cache of compiled models; nil for none.
+    /// The folder of the cache of compiled models; nil disables the cache.
     public var cacheDirectory: String?
-    /// True if an engine that has to check the shapes that callers bring to open axes, or to compile the model again
-    /// when an inference has failed, keeps the model for that.
+    /// True if an engine may keep the model file in memory to check the shapes that callers give to open axes, or to
+    /// compile the model again after a failed inference.
     public var keepsModel = true
-    /// Bytes of prepared data that the engine may keep for sizes of inputs, where shapes are known only when the
-    /// model runs.
+    /// The maximum size in bytes of the prepared data that the engine may keep for different input sizes, if shapes are
+    /// known only when the model runs.
     public var shapeMemory = 32 << 20
     /// True if the engine measures each layer.
     public var profiling = false
-    /// New shapes by index of the input; their axes may be dynamic. Inputs that are not listed keep their shapes.
+    /// New shapes, by index of the input; their axes may be dynamic. Other inputs keep their shapes.
     public var inputShapes: [Int: Shape] = [:]
 
-    /// The defaults.
+    /// The default options.
     public init() {}
 }
 
-/// The goal that the engine optimises for.
+/// The goal of the engine's optimization.
 public enum PerformanceHint: String, Sendable, CaseIterable {
     /// The shortest time of one prediction: all threads work on it.
     case latency
-    /// The most predictions a second: several run in parallel.
+    /// The most predictions per second: several run in parallel.
     case throughput
 }
 
@@ -41,17 +41,17 @@ public enum PerformanceHint: String, Sendable, CaseIterable {
 public enum InferencePrecision: String, Sendable, CaseIterable {
     /// 32-bit floats: the same scores on every machine. The default.
     case float32 = "f32"
-    /// 16-bit brain floats where the processor has them, 32-bit floats elsewhere.
+    /// bfloat16 if the processor supports it, otherwise 32-bit floats.
     case bfloat16 = "bf16"
-    /// 16-bit floats where the processor has them, 32-bit floats elsewhere.
+    /// 16-bit floats if the processor supports them, otherwise 32-bit floats.
     case float16 = "f16"
     /// The engine's choice for this machine.
     case engine
 
-    /// The precision that a device is asked for: a 16-bit one where its processor has it, and otherwise 32 bits. The
-    /// engine would round to 16 bits by instructions of 32 bits there (OpenVINO does for bf16 on processors with
-    /// AVX-512): neither as fast nor as exact.
-    /// - Parameter capabilities: of the device, as ``ComputeDevice/capabilities`` has them; empty if they are not
+    /// The precision to request from a device: a 16-bit one only if its processor supports it, otherwise 32 bits.
+    /// Without that support the engine would use 32-bit instructions and round to 16 bits (OpenVINO does so for bf16 on
+    /// processors with AVX-512), which is slower and less exact.
+    /// - Parameter capabilities: those of the device, as in ``ComputeDevice/capabilities``; empty if they are not
     ///   known.
     package func onDevice(with capabilities: [String]) -> InferencePrecision {
         let name: String

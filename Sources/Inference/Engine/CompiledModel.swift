@@ -6,44 +6,44 @@ public protocol CompiledModel: Sendable {
     var outputs: [TensorPort] { get }
     /// The number of requests in flight that keep the device busy.
     var optimalRequestCount: Int { get }
-    /// True if it came from the cache of compiled models.
+    /// True if it was read from the cache of compiled models.
     var loadedFromCache: Bool { get }
     /// The devices that it runs on.
     var executionDevices: String { get }
     /// The properties of its execution on these devices.
     var execution: ExecutionProperties { get }
 
-    /// Remarks for its user: devices that were tried in vain.
+    /// Remarks for the user: devices that were tried without success.
     var remarks: [String] { get }
 
-    /// Bytes of prepared data that it may keep for sizes of inputs; 0 where all shapes are fixed, or nothing is
-    /// kept.
+    /// The maximum size in bytes of the prepared data that it keeps for different input sizes; 0 if all shapes are
+    /// fixed, or nothing is kept.
     var shapeMemory: Int { get }
 
-    /// Checks, before an inference, whether the model takes these shapes of inputs whose axes are open. Blocks for
+    /// Checks, before an inference, whether the model accepts these shapes of inputs with open axes. Blocks for
     /// milliseconds.
-    /// - Parameter shapes: by the index of the input; every axis fixed.
+    /// - Parameter shapes: by the index of the input; every axis is fixed.
     func check(_ shapes: [Int: Shape]) throws(EngineError)
 
-    /// Makes one request: the room for one inference at a time. Compiles the model again where an inference has left it
-    /// unfit (``InferRequest/isFit``): blocks for so long.
+    /// Creates a request: the resources for one inference at a time. Compiles the model again if an inference has left
+    /// it unusable (``InferRequest/isFit``), and blocks during that time.
     func makeRequest() throws(EngineError) -> any InferRequest
 
-    /// Makes a tensor in memory that the engine reads without copying.
+    /// Creates a tensor in memory that the engine reads without copying.
     func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor
 }
 
 extension CompiledModel {
-    /// An engine need not report it.
+    /// The default for engines that report no properties.
     public var execution: ExecutionProperties { ExecutionProperties() }
 
-    /// An engine may keep nothing.
+    /// The default for engines that keep no data.
     public var shapeMemory: Int { 0 }
 
-    /// Most have none.
+    /// The default: no remarks.
     public var remarks: [String] { [] }
 
-    /// An engine may leave it to the inference.
+    /// The default for engines that check shapes only during inference.
     public func check(_ shapes: [Int: Shape]) throws(EngineError) {}
 }
 
@@ -53,14 +53,14 @@ extension CompiledModel {
 public protocol EngineTensor: AnyObject, Sendable {
     /// The type of the elements.
     var elementType: ElementType { get }
-    /// The shape; every axis fixed.
+    /// The shape; every axis is fixed.
     var shape: Shape { get }
     /// The memory: valid as long as the tensor is.
     var bytes: UnsafeMutableRawBufferPointer { get }
 }
 
 extension ElementType {
-    /// The bytes of a tensor of this type.
+    /// The size in bytes of a tensor of this type.
     /// - Throws: if an axis is open, or elements have no fixed size.
     func size(of shape: Shape) throws(EngineError) -> Int {
         guard let count = shape.elementCount, byteCount > 0,
@@ -75,6 +75,6 @@ extension ElementType {
 }
 
 extension EngineTensor {
-    /// Fills the memory with zeros. (What was never written may be numbers that make slow arithmetic.)
+    /// Fills the memory with zeros. (Uninitialized numbers can slow down the arithmetic.)
     func zero() { _ = bytes.initializeMemory(as: UInt8.self, repeating: 0) }
 }

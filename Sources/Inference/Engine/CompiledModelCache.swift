@@ -1,13 +1,13 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// The folder of compiled models. Engines only add to it; this removes them.
+/// The folder of compiled models. Engines only add files to it; this type removes them.
 public enum CompiledModelCache {
-    /// The beginning of the name of a compiled model that is not whole yet.
+    /// The prefix of the name of a compiled model that is incomplete.
     static let unfinished = ".export-"
-    /// The end of the name of a model's reference answers.
+    /// The suffix of the name of a model's reference answers.
     static let answers = ".answers"
-    /// The end of the name of the choice of a model's engine.
+    /// The suffix of the name of a decision on a model's engine.
     static let decision = ".engine"
 
     /// The result of ``prune(_:to:)``.
@@ -23,12 +23,12 @@ public enum CompiledModelCache {
         }
     }
 
-    /// Removes compiled models, least recently used first, until the rest fits. Choices of engines are some hundred
-    /// bytes, and a model must not change its engine because one is gone: they go last.
+    /// Removes compiled models, least recently used first, until the rest fits. Decisions on engines are removed last:
+    /// they have only a few hundred bytes, and without its decision a model might change its engine.
     ///
-    /// Removes only compiled models (`*.blob`), their reference answers (`*.answers`), choices of engines (`*.engine`),
-    /// and incomplete ones that are at least an hour old. Data that a loaded model reads from its file remains until
-    /// the model is unloaded. Blocks.
+    /// Removes only compiled models (`*.blob`), their reference answers (`*.answers`), decisions on engines
+    /// (`*.engine`), and incomplete files that are at least an hour old. Data that a loaded model reads from its file
+    /// remains until the model is unloaded. Blocks.
     /// - Parameters:
     ///   - folder: the folder of the cache; a missing folder counts as empty.
     ///   - limit: the maximum number of bytes that remain.
@@ -46,8 +46,8 @@ public enum CompiledModelCache {
                 if status.st_mtim.tv_sec < time(nil) - 3600 { unlink(path) }
                 continue
             }
-            // The engine's own files may have no time of access (noatime): a file is as young as the younger of the
-            // two.
+            // The file system may not update access times (noatime), so the later of access and modification time
+            // counts.
             let used = max(status.st_atim.tv_sec, status.st_mtim.tv_sec)
             files.append((path, Int(status.st_size), used, name.hasSuffix(decision)))
         }
@@ -63,14 +63,14 @@ public enum CompiledModelCache {
         return pruned
     }
 
-    /// The reason why a model that was just compiled is not in the cache; nil if it is, or if there is no known
-    /// obstacle (not every model is compiled into a file). The engine does not report this, and removes files that it
-    /// could not write completely. Blocks.
+    /// The reason a model that was just compiled is not in the cache; nil if it is, or if no obstacle is known (not
+    /// every model is compiled into a file). The engine does not report this, and removes files that it could not write
+    /// completely. Blocks.
     /// - Parameters:
     ///   - folder: the cache's folder.
-    ///   - seconds: how long ago the load of the model began.
-    ///   - bytes: the size of the model's files. The compiled model has about the same size, or up to four times for
-    ///     8-bit weights.
+    ///   - seconds: the time since the load of the model began.
+    ///   - bytes: the size of the model's files. The compiled model has about the same size, or up to four times as
+    ///     much for 8-bit weights.
     public static func obstacle(_ folder: String, seconds: Int, bytes: Int) -> String? {
         let since = time(nil) - seconds - 2
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

@@ -4,17 +4,17 @@ public struct ComputeDevice: Sendable, Hashable {
     public let name: String
     /// The full name of the hardware.
     public let fullName: String
-    /// Its number formats: `FP32`, `INT8`, `BF16`...
+    /// Its supported number formats: `FP32`, `INT8`, `BF16`...
     public let capabilities: [String]
 
-    /// A device.
+    /// A device with the given properties.
     public init(name: String, fullName: String, capabilities: [String]) {
         self.name = name
         self.fullName = fullName
         self.capabilities = capabilities
     }
 
-    /// The devices of this machine that the built-in engine can use. Blocks.
+    /// The devices of this machine that the default engine can use. Blocks.
     public static var available: [ComputeDevice] {
         get throws(EngineError) { try DefaultEngine.shared().availableDevices() }
     }

@@ -1,15 +1,15 @@
-/// A checksum of 128 bits, to recognize the same bytes later. It is fast, but does not protect against files that are
+/// A checksum of 128 bits, for recognizing equal bytes later. It is fast, but does not protect against files that are
 /// constructed to collide.
 package struct ContentHash: Sendable, Hashable {
-    /// Of nothing.
+    /// The checksum of no bytes.
     package init() {}
 
     private var first: UInt64 = 0x243F_6A88_85A3_08D3, second: UInt64 = 0x1319_8A2E_0370_7344
     private var length: UInt64 = 0
-    /// Bytes that do not fill a word yet: as many as ``length`` modulo 8.
+    /// Bytes that do not fill a word yet: `length` modulo 8 of them.
     private var rest: UInt64 = 0
 
-    /// Adds bytes to the file or text that was begun.
+    /// Adds bytes to the current file or text.
     private mutating func add(_ bytes: UnsafeRawBufferPointer) {
         var offset = 0
         while length % 8 != 0, offset < bytes.count { add(bytes[offset], &offset) }
@@ -33,20 +33,20 @@ package struct ContentHash: Sendable, Hashable {
         rest = 0
     }
 
-    /// Ends a file or text, so that where it ends counts too.
+    /// Ends a file or text, so that the boundaries between texts are part of the checksum.
     private mutating func end() {
         if length % 8 != 0 { mixRest() }
         mix(length)
         length = 0
     }
 
-    /// Adds bytes that are one file.
+    /// Adds the bytes of one file.
     package mutating func add(contents bytes: UnsafeRawBufferPointer) {
         add(bytes)
         end()
     }
 
-    /// Adds a text.
+    /// Adds one text.
     package mutating func add(_ text: String) {
         var text = text
         text.withUTF8 { add(contents: UnsafeRawBufferPointer($0)) }
@@ -59,7 +59,7 @@ package struct ContentHash: Sendable, Hashable {
     }
 
     /// Adds a file's contents. Blocks.
-    /// - Parameter piece: is handed each piece of the file, with up to 64 bytes of the one before.
+    /// - Parameter piece: called with each piece of the file, preceded by up to 64 bytes of the previous piece.
     /// - Returns: whether the file could be read.
     package mutating func add(file path: String, _ piece: (UnsafeRawBufferPointer) -> Void = { _ in }) -> Bool {
         guard let file = try? OpenFile(path) else { return false }

@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// The engines that run models by default, with the importers before the first. Only this file names them: another one
-/// is another implementation of ``Engine``, or of ``ImportTarget``, in a folder next to `OpenVINO`.
+/// The engines that run models by default, with the importers before the first one. Only this file names them: another
+/// engine is another implementation of ``Engine``, or of ``ImportTarget``, in a folder next to `OpenVINO`.
 public enum DefaultEngine {
     private static let instance = Mutex<ChoosingEngine?>(nil)
 
-    /// The most bytes that inferences of ONNX Runtime may take together, on the processor and on each graphics
-    /// processor. To be set before the first model is loaded.
+    /// Limits the total memory in bytes of ONNX Runtime's inferences, for the processor and for each graphics
+    /// processor. Must be called before the first model is loaded.
     package static func limitMemory(to bytes: Int) {
         ORTMemory.most.store(bytes, ordering: .relaxed)
         ORTMemory.mostOnDevice.store(bytes, ordering: .relaxed)
@@ -14,12 +14,12 @@ public enum DefaultEngine {
 
     /// The version of ONNX Runtime.
     /// - Parameter path: the setting `onnxruntime_path`.
-    /// - Throws: what is missing.
+    /// - Throws: the reason it cannot be used.
     package static func onnxRuntime(_ path: String) throws(EngineError) -> String { try ORTEngine(path: path).version }
 
     /// The devices of this machine that the engines can use. Blocks.
     /// - Parameter path: the setting `onnxruntime_path`.
-    /// - Throws: the reason why OpenVINO, or a library that `path` names, cannot be used.
+    /// - Throws: the reason OpenVINO, or a library that `path` names, cannot be used.
     package static func devices(onnxRuntime path: String) throws(EngineError) -> [ComputeDevice] {
         try choosing().availableDevices(library: path)
     }

@@ -1,40 +1,40 @@
-/// Runs models. OpenVINO is one implementation; tests have another one, which they control.
+/// Runs models. OpenVINO is one implementation; tests use a fake one, which they control.
 public protocol Engine: AnyObject, Sendable {
     /// The name and version, for the log and the report.
     var version: String { get }
 
-    /// A text that tells this build of the engine from others of its version; empty where the version does. Blocks: may
-    /// read the library.
+    /// A text that distinguishes this build of the engine from others of its version; empty if the version is enough.
+    /// Blocks: may read the library.
     var build: String { get }
 
-    /// The devices that models can be compiled for. Blocks for as long as the engine needs to look.
+    /// The devices that models can be compiled for. Blocks while the engine searches for them.
     func availableDevices() throws(EngineError) -> [ComputeDevice]
 
-    /// Reads a model file. Blocks for as long as that takes.
+    /// Reads a model file. Blocks during that time.
     func read(_ source: ModelSource) throws(EngineError) -> any ModelFile
 
-    /// True if the answers of several streams are compared with those of one when a model is loaded. False where all
+    /// True if the answers of several streams are compared with those of one when a model is loaded. False if all
     /// streams run the same compiled graph.
     var comparesStreams: Bool { get }
 
-    /// The reason why a model's scores may be wrong on a device of this machine, and what to do; nil where nothing is
+    /// The reason a model's scores may be wrong on a device of this machine, and the remedy; nil if no problem is
     /// known. Blocks: may read the file.
     func advice(on source: ModelSource, device: String) -> String?
 }
 
 extension Engine {
-    /// Reads a model file, and tells which engine does so, where there are several. Blocks.
+    /// Reads a model file, and returns the engine that runs it, if there are several. Blocks.
     func opened(_ source: ModelSource) throws(EngineError) -> OpenedModel {
         if let choosing = self as? ChoosingEngine { return try choosing.open(source) }
         return OpenedModel(file: try read(source), engine: self)
     }
 
-    /// The version says it.
+    /// The default: the version identifies the build.
     public var build: String { "" }
 
-    /// Streams may differ.
+    /// The default: streams may differ.
     public var comparesStreams: Bool { true }
 
-    /// Nothing is known.
+    /// The default: no problem is known.
     public func advice(on source: ModelSource, device: String) -> String? { nil }
 }

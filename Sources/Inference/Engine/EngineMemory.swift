@@ -4,21 +4,23 @@ internal import ModelFacts
 internal import Synchronization
 internal import SystemSupport
 
-/// The engines that were found to run files: a start does not answer otherwise than the one before.
+/// The decisions on the engine for each file, so that a later start uses the same engine and gives the same answers.
 ///
-/// By the digest of the file's contents, in the cache of compiled models, and for as long as the process is.
+/// Stored by the digest of the file's contents, in the cache of compiled models, and in memory for the lifetime of the
+/// process.
 enum EngineMemory {
     struct Decision: Sendable, Hashable, Codable {
         let engine: EnginePreference
         let reason: String?
-        /// The versions of both engines at that time, each with its build: with others the question is open again.
+        /// The versions of both engines at that time, each with its build: if they have changed, the decision is made
+        /// again.
         let versions: [String]
     }
 
     private static let ofThisProcess = Mutex<[String: Decision]>([:])
     private static let most = 10_000, largest = 64 << 10
 
-    /// The digest of an ONNX file with the files of its weights. Blocks: reads them. Nil if one cannot be read.
+    /// The digest of an ONNX file and the files with its weights; nil if one cannot be read. Blocks: reads them.
     static func digest(of path: String) -> String? {
         var hash = ContentHash()
         guard hash.add(file: path), let file = try? OpenFile(path) else { return nil }
@@ -29,7 +31,7 @@ enum EngineMemory {
         return hash.text
     }
 
-    /// True if there is nothing to be found: no file need be read to know.
+    /// True if no decision is stored: then no file need be hashed to look one up.
     static func isEmpty(in folder: String?) -> Bool {
         guard ofThisProcess.withLock({ $0.isEmpty }) else { return false }
         guard let folder else { return true }
@@ -37,7 +39,7 @@ enum EngineMemory {
         return !names.contains { $0.hasSuffix(CompiledModelCache.decision) }
     }
 
-    /// The decision on a file; nil if there is none.
+    /// The decision on a file; nil if no decision is stored.
     static func decision(_ digest: String, in folder: String?) -> Decision? {
         if let known = ofThisProcess.withLock({ $0[digest] }) { return known }
         guard let folder, case .success(let data) = BundleFile.read(path(digest, folder), most: largest) else {
@@ -46,7 +48,7 @@ enum EngineMemory {
         return try? JSONDecoder().decode(Decision.self, from: data)
     }
 
-    /// Keeps a decision. A cache that cannot be written keeps it for this process alone.
+    /// Stores a decision. If the cache cannot be written, it is stored for this process only.
     static func keep(_ decision: Decision, on digest: String, in folder: String?) {
         ofThisProcess.withLock { known in
             if known.count >= most { known.removeAll() }

@@ -1,4 +1,4 @@
-/// The engine that is wanted for a model.
+/// The preferred engine for a model.
 public enum EnginePreference: String, Sendable, CaseIterable, Codable {
     /// OpenVINO, unless it cannot read the file or computes it wrongly.
     case auto
@@ -6,13 +6,13 @@ public enum EnginePreference: String, Sendable, CaseIterable, Codable {
     case onnxruntime
 }
 
-/// The engine that runs a model, and why.
+/// The engine that runs a model, and the reason.
 public struct EngineUse: Sendable, Hashable, Codable {
     /// `openvino` or `onnxruntime`.
     public let name: String
-    /// The name and version for people.
+    /// The name and version for display.
     public let version: String
-    /// The reason it is not the first choice, or no longer is the other one; nil if it always was the first choice.
+    /// The reason it is not the first choice, or that the choice has changed; nil if it always was the first choice.
     public let reason: String?
 
     init(_ engine: EnginePreference, version: String, reason: String?) {
@@ -22,21 +22,22 @@ public struct EngineUse: Sendable, Hashable, Codable {
     }
 }
 
-/// A model file that an engine was found for.
+/// A model file, and the engine that can read it.
 package struct OpenedModel: Sendable {
     package let file: any ModelFile
     /// The engine that read it, for reading it again.
     package let engine: any Engine
-    /// Nil if there is no choice.
+    /// Nil if only one engine is possible.
     package var use: EngineUse?
-    /// Present as long as it is not settled that the engine computes the file rightly.
+    /// The open question whether the engine computes the file correctly; nil if that is decided.
     package var question: EngineQuestion?
 }
 
-/// The question which of two engines runs a file.
+/// The question of which of two engines runs a file.
 package struct EngineQuestion: Sendable {
     /// The engine that the answers are compared with, and that runs the file if the first one does not.
     package let other: any Engine
-    /// Keeps the answer. The argument is what the first engine does wrong, as the end of a sentence; nil if nothing.
+    /// Stores the decision. The argument is the error of the first engine, as the end of a sentence; nil if it has
+    /// none.
     package let settle: @Sendable (String?) -> Void
 }

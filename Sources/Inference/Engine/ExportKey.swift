@@ -2,10 +2,11 @@ internal import FileFormats
 internal import FoundationEssentials
 internal import Glibc
 
-/// The key by which a later process finds a compiled model in the cache: the contents of the model's files, and how
+/// The key by which a later process finds a compiled model in the cache: the contents of the model's files, and the way
 /// they were read.
 ///
-/// By contents, not by times and inodes: a cache that was filled while an image was built serves the container too.
+/// By contents, not by times and inodes, so that a cache which was filled while an image was built is valid in the
+/// container.
 package struct ExportKey: Sendable, Hashable {
     /// The cache's folder.
     package let folder: String
@@ -18,8 +19,8 @@ package struct ExportKey: Sendable, Hashable {
     /// - Parameters:
     ///   - path: the model's file, or a SavedModel's folder.
     ///   - folder: the cache's folder.
-    ///   - circumstances: whatever else decides what the engine makes of the files: its version, what may be rewritten.
-    /// - Returns: nil where it is not known which files belong to the model, and where one cannot be read.
+    ///   - circumstances: other data that affects the compiled model: the engine's version, permitted rewrites.
+    /// - Returns: nil if it is not known which files belong to the model, or if one cannot be read.
     package init?(path: String, folder: String, circumstances: String) {
         guard let files = Self.files(of: path) else { return nil }
         var hash = ContentHash()
@@ -39,10 +40,10 @@ package struct ExportKey: Sendable, Hashable {
         name = hash.text
     }
 
-    /// True if the files are still the same. Blocks.
+    /// True if the contents of the files have not changed. Blocks.
     var isCurrent: Bool { ExportKey(path: path, folder: folder, circumstances: circumstances) == self }
 
-    /// The files of a model that consists of nothing else.
+    /// All files of a model; nil for formats with unknown files.
     private static func files(of path: String) -> [(name: String, path: String)]? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -55,7 +56,7 @@ package struct ExportKey: Sendable, Hashable {
         }
     }
 
-    /// All files of a folder; nil where links to folders lead elsewhere, and where there are very many.
+    /// All files of a folder; nil if it contains links to folders, or more than 1000 entries.
     private static func files(in folder: String) -> [(name: String, path: String)]? {
         guard let names = try? FileManager.default.subpathsOfDirectory(atPath: folder), names.count <= 1000 else {
             return nil
@@ -74,7 +75,7 @@ package struct ExportKey: Sendable, Hashable {
         return files
     }
 
-    /// True if a piece of an ONNX file has the key under which a tensor names the file of its values
+    /// True if a piece of an ONNX file contains the key under which a tensor names the file of its values
     /// (`TensorProto.external_data`, onnx.proto): then other files belong to the model.
     private static func namesExternalData(_ piece: UnsafeRawBufferPointer) -> Bool {
         // Field 1 of StringStringEntryProto, eight bytes.

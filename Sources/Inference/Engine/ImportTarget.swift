@@ -1,32 +1,34 @@
 package import CoreMLImport
 
-/// An engine as the importers see it: it reads files of its own formats, and the graphs that an importer translated.
+/// The interface of an engine for the importers: it reads files of its own formats, and graphs that an importer
+/// translated.
 package protocol ImportTarget: Engine {
-    /// Reads a file of a format of its own.
+    /// Reads a file of one of its own formats.
     /// - Parameters:
-    ///   - integerWeights: what was rewritten in the file.
-    ///   - key: the key under which the engine is to keep the compiled model; nil where it is not to keep it.
+    ///   - integerWeights: the report of the rewrite of the file's weights.
+    ///   - key: the key under which the engine stores the compiled model; nil to not store it.
     func readFile(
         _ path: String, integerWeights: IntegerWeights?, key: ExportKey?
     ) throws(EngineError) -> any ModelFile
 
     /// Reads a graph.
-    /// - Parameter folders: where files may be that the engine needs while the model is loaded, the best first.
+    /// - Parameter folders: the folders for files that the engine needs while the model is loaded, in order of
+    ///   preference.
     func read(_ graph: Graph, folders: [String]) throws(EngineError) -> any ModelFile
 
-    /// Memory for a model that has no part that the engine runs.
+    /// Creates a tensor for a model without any part that the engine runs.
     func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor
 
-    /// The key of a model's compiled form; nil where none is kept. Blocks: reads the model's files.
+    /// The key of a model's compiled form; nil if it is not cached. Blocks: reads the model's files.
     func key(_ source: ModelSource) -> ExportKey?
 
-    /// The model that was compiled before; nil if there is none. Blocks.
-    /// - Parameter readFile: reads the model's file, where what was kept is not enough.
+    /// The compiled model in the cache; nil if the cache does not contain it. Blocks.
+    /// - Parameter readFile: reads the model's file, for when the cached data is not sufficient.
     func cached(
         _ key: ExportKey, readFile: @escaping @Sendable () throws(EngineError) -> any ModelFile
     ) -> (any ModelFile)?
 
-    /// The reason why the engine does not compute exact sums with 8-bit weights in integers here; nil if it does.
+    /// The reason the engine cannot compute exact sums with 8-bit weights in integers on this machine; nil if it can.
     var inexactIntegers: String? { get }
 }
 
@@ -39,7 +41,7 @@ extension ImportTarget {
 
     package var inexactIntegers: String? { "\(version) has no integer kernels for them" }
 
-    /// Reads a model: what was kept of it, or its file.
+    /// Reads a model: from the cache, otherwise from its file.
     func read(
         _ source: ModelSource, readFile: @escaping @Sendable (ExportKey?) throws(EngineError) -> any ModelFile
     ) throws(EngineError) -> any ModelFile {

@@ -1,6 +1,6 @@
 internal import FileFormats
 
-/// An engine with the importers: reads Core ML's and TensorFlow Lite's files, and all that the engine reads itself.
+/// An engine with importers: reads the files of Core ML and TensorFlow Lite, and those that the engine itself reads.
 package final class ImportingEngine: Engine {
     private let target: any ImportTarget
 
@@ -11,7 +11,7 @@ package final class ImportingEngine: Engine {
     package func availableDevices() throws(EngineError) -> [ComputeDevice] { try target.availableDevices() }
     package func advice(on source: ModelSource, device: String) -> String? { target.advice(on: source, device: device) }
 
-    /// Reads a model with the importer of its format, or with the engine alone.
+    /// Reads a model with the importer of its format, otherwise with the engine.
     package func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
         if CoreMLFile.isCoreML(source.path) { return try CoreMLImporter(target: target).read(source) }
         if let reason = Self.foreignContent(source.path) {
@@ -21,8 +21,7 @@ package final class ImportingEngine: Engine {
         return try TFLiteImporter(target: target, source: source).read(bytes)
     }
 
-    /// Content that is not a model (a web page, an archive, a Git LFS pointer), and what to do about it; nil if it may
-    /// be one.
+    /// Content that is not a model (a web page, an archive, a Git LFS pointer), with advice; nil if it may be a model.
     private static func foreignContent(_ path: String) -> String? {
         // The engine reports a file that cannot be read.
         guard let file = try? OpenFile(path) else { return nil }

@@ -1,16 +1,16 @@
-/// The report of the rewrite that lets a model's 8-bit convolutions be computed in integers.
+/// The report of the rewrite by which a model's 8-bit convolutions are computed in integers.
 public struct IntegerWeights: Sendable, Hashable, Codable {
-    /// Convolutions with unsigned 8-bit weights that have a zero point, without depthwise ones; and those of them that
-    /// are computed in integers.
+    /// The number of convolutions, except depthwise ones, with unsigned 8-bit weights that have a zero point; and the
+    /// number of those that are computed in integers.
     public let convolutions: Int, inIntegers: Int
-    /// The same of depthwise convolutions.
+    /// Both numbers for depthwise convolutions.
     public let depthwiseConvolutions: Int, depthwiseInIntegers: Int
     /// The number of duplicated channels.
     public let copiedChannels: Int
-    /// The reason why all of them are computed in floats; nil if they are not.
+    /// The reason all of them are computed in floats; nil if they are not.
     public let reason: String?
 
-    /// The same weights where they stay as they are.
+    /// The report for the same weights if they are not rewritten.
     func unused(because reason: String) -> IntegerWeights {
         IntegerWeights(
             convolutions: convolutions, inIntegers: 0, depthwiseConvolutions: depthwiseConvolutions,

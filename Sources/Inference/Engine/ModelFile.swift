@@ -1,30 +1,30 @@
-/// A model file that was read: its inputs and outputs are known, nothing is compiled yet.
+/// A model file that was read: its inputs and outputs are known, but it is not compiled yet.
 public protocol ModelFile: Sendable {
     /// The inputs, in the file's order.
     var inputs: [TensorPort] { get }
     /// The outputs, in the file's order.
     var outputs: [TensorPort] { get }
 
-    /// The index of the input of a name; a file may give one tensor several names.
+    /// The index of the input with this name; a file may give one tensor several names.
     func inputIndex(named name: String) -> Int?
-    /// The index of the output of a name.
+    /// The index of the output with this name.
     func outputIndex(named name: String) -> Int?
 
     /// The rewrite of its 8-bit weights; nil if it has none with zero points, or if they must not be rewritten.
     var integerWeights: IntegerWeights? { get }
 
-    /// The digest of its files' contents and of how they were read, in hexadecimal digits; nil if it is not known.
+    /// The digest of its files' contents and of the way they were read, in hexadecimal digits; nil if it is not known.
     var digest: String? { get }
 
-    /// Compiles the model; to be called once. Blocks: for seconds where a large model is not in the cache.
+    /// Compiles the model; must be called only once. Blocks: for seconds if a large model is not in the cache.
     func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel
 }
 
 extension ModelFile {
-    /// Most files have no such weights.
+    /// The default for files without such weights.
     public var integerWeights: IntegerWeights? { nil }
 
-    /// An engine need not read them for this.
+    /// The default for engines that do not compute it.
     public var digest: String? { nil }
 }
 
@@ -38,9 +38,9 @@ public struct ModelSource: Sendable, Hashable {
     /// nothing is cached, and such files are written to the folder for temporary files.
     public var cacheFolder: String?
 
-    /// The engine that is wanted.
+    /// The preferred engine.
     public var engine = EngineRequest()
-    /// The device that it is to run on.
+    /// The device that it will run on.
     public var device = "CPU"
 
     /// A model at a path.
@@ -49,27 +49,27 @@ public struct ModelSource: Sendable, Hashable {
     }
 }
 
-/// The engine that is wanted for a model, and where it is.
+/// The preferred engine for a model, and the path of its library.
 public struct EngineRequest: Sendable, Hashable {
     /// The engine.
     public var preference = EnginePreference.auto
-    /// The path of ONNX Runtime's library; empty: the one that comes with Ocelli.
+    /// The path of ONNX Runtime's library; empty for the one included with Ocelli.
     public var library = ""
 
-    /// The default.
+    /// The default engine.
     public init() {}
 }
 
 /// An input or output of a model file.
 public struct TensorPort: Sendable, Hashable {
-    /// The tensor's name; empty if the file gives none.
+    /// The tensor's name; empty if the file does not name it.
     public let name: String
     /// The type of the elements.
     public let elementType: ElementType
     /// The shape; dynamic axes are ``Shape/dynamic``.
     public let shape: Shape
 
-    /// An input or output.
+    /// A port with the given properties.
     public init(name: String, elementType: ElementType, shape: Shape) {
         self.name = name
         self.elementType = elementType

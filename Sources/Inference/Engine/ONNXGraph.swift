@@ -1,9 +1,9 @@
 internal import FileFormats
 internal import Glibc
 
-/// The facts of an ONNX file (onnx.proto) that ONNX Runtime does not tell.
+/// Reads the facts of an ONNX file (onnx.proto) that ONNX Runtime does not report.
 enum ONNXGraph {
-    /// A node's operator, its outputs, and the places of its attributes.
+    /// A node's operator, its outputs, and the ranges of its attributes in the file.
     struct Node {
         var operation = "", domain = ""
         var outputs: [String] = []
@@ -18,7 +18,7 @@ enum ONNXGraph {
 
     private static let mostNodes = 200_000, mostValues = 1_000_000
 
-    /// The nodes of the main graph; of a damaged file those before the damage.
+    /// Calls `take` with the nodes of the main graph; in a damaged file, with those before the damage.
     static func nodes(_ source: ByteSource, _ take: (Node) throws(FormatError) -> Void) throws(FormatError) {
         var count = 0
         var model = ProtobufWalk(source, 0..<source.count)
@@ -60,7 +60,7 @@ enum ONNXGraph {
             case (4, .bytes(let part)): attribute.text = try text(part, source)
             case (8, .varint(let value)): attribute.integers.append(Int64(bitPattern: value))
             case (8, .bytes(let part)):
-                // Packed.
+                // Packed encoding.
                 try source.bytes(at: part.lowerBound, count: part.count).withUnsafeBytes { bytes in
                     var place = 0
                     while let (value, length) = ProtobufField.varint(bytes, at: place) {
@@ -80,12 +80,12 @@ enum ONNXGraph {
     }
 }
 
-/// The labels of the outputs that ZipMap nodes give: sequences of maps by label.
+/// The labels of the outputs of ZipMap nodes, which are sequences of maps by label.
 enum ONNXClasses {
-    /// By the output's name, sorted as ONNX Runtime gives the maps' keys: by number, or by bytes.
+    /// The labels by the output's name, in the order of the maps' keys in ONNX Runtime: by number, or by bytes.
     static func read(_ source: ByteSource) -> [String: ClassLabelList] {
         var classes: [String: ClassLabelList] = [:]
-        // What is damaged is the engine's to report.
+        // The engine reports damage.
         try? ONNXGraph.nodes(source) { (node) throws(FormatError) in
             guard node.operation == "ZipMap", let output = node.outputs.first else { return }
             for range in node.attributes {

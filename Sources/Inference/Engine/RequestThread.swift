@@ -3,13 +3,13 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// A thread that runs one piece of work at a time, for as long as its owner is there: for engines that compute on the
-/// caller's thread.
+/// A thread that runs one piece of work at a time during its owner's lifetime, for engines that compute on the caller's
+/// thread.
 final class RequestThread: Sendable {
     private let shared = Shared()
 
     private final class Shared: Sendable {
-        /// A structure, for a closure that is itself what a `Mutex` holds is wrapped again each time that the lock is
+        /// A structure, because a closure that a `Mutex` holds directly is wrapped again each time that the lock is
         /// taken.
         struct State {
             var work: (@Sendable () -> Void)?
@@ -17,7 +17,7 @@ final class RequestThread: Sendable {
         let state = Mutex(State())
         let isWanted = DispatchSemaphore(value: 0)
 
-        /// Runs what comes, until nothing has come where something was announced.
+        /// Runs work whenever it is signalled; ends when it is signalled without work.
         func run() {
             while true {
                 isWanted.wait()
@@ -41,7 +41,7 @@ final class RequestThread: Sendable {
         }
     }
 
-    /// Has the work done. It must not come before the last has ended.
+    /// Runs the work on the thread. Must not be called before the previous work has ended.
     func run(_ work: @escaping @Sendable () -> Void) {
         shared.state.withLock { $0.work = work }
         shared.isWanted.signal()

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// A folder that lasts as long as a call.
+/// Creates a folder that exists for the duration of a call.
 enum TemporaryFolder {
     /// The folder for temporary files.
     static var place: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }

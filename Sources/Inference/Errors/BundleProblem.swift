@@ -2,12 +2,12 @@
 public struct BundleProblem: Sendable, Hashable, CustomStringConvertible {
     /// The location: a JSON path (`inputs[0].shape`), a file of the bundle, or "" for the whole bundle.
     public let path: String
-    /// The problem: what was expected and what was found.
+    /// The problem, with the expected and the found value.
     public let reason: String
-    /// True if the bundle is whole, and the model answers its goldens otherwise than they say.
+    /// True if the bundle is complete, but the model's answers differ from its goldens.
     package var isOfGoldens = false
 
-    /// A problem.
+    /// A problem at a location.
     public init(path: String, reason: String) {
         self.path = path
         self.reason = reason

@@ -1,32 +1,33 @@
-/// The failure of an engine.
+/// An error of an engine.
 public struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds that callers distinguish.
     public enum Kind: String, Sendable {
-        /// The model file cannot be read, is not of the format, or holds what the engine does not know.
+        /// The model file cannot be read, does not have the format, or contains elements that the engine does not
+        /// support.
         case invalidModel
         /// An inference was cancelled before it ended.
         case cancelled
-        /// The values of an input are invalid: the client's mistake. The operation is the input's name.
+        /// The values of an input are invalid, by the client's mistake. The operation is the input's name.
         case invalidInput
-        /// The inference ended, but another one of the same model has failed before it or at the same time, and its
-        /// answer may be made of leftover values: run it again, on another infer request.
+        /// The inference ended, but another one of the same model failed before or during it, and its answer may
+        /// contain values of earlier runs: run it again, on another infer request.
         case doubtful
-        /// No more threads or processes can be started: other models have them.
+        /// No more threads or processes can be started: other models use them.
         case noThreads
-        /// Everything else.
+        /// All other errors.
         case failure
     }
 
     /// The kind of failure.
     public let kind: Kind
-    /// The failed operation.
+    /// The operation that failed, as in "could not ...".
     public let operation: String
     /// The engine's message, shortened to one line.
     public let detail: String
     /// The separate problems of a model file, if they are known; otherwise empty.
     public let problems: [BundleProblem]
 
-    /// A failure.
+    /// An error with the given values.
     public init(kind: Kind, operation: String, detail: String, problems: [BundleProblem] = []) {
         self.kind = kind
         self.operation = operation

@@ -2,7 +2,8 @@ internal import FlowControl
 internal import ImagePipeline
 
 extension InferenceError {
-    /// An engine's error during a prediction: the client's mistake, the end of its patience, or the engine's failure.
+    /// The error of a prediction for an engine's error: the client's mistake, a cancellation or deadline, or a failure
+    /// of the engine.
     init(ofRun error: EngineError) {
         self =
             switch error.kind {
@@ -12,16 +13,16 @@ extension InferenceError {
             }
     }
 
-    /// The reason why there was no slot or no infer request.
+    /// The error of a prediction for the reason that it got no slot or no infer request.
     init(ofQueue error: AdmissionError) {
         self = if case .cancelled = error { .cancelled(stage: .queue) } else { .refused(error) }
     }
 
-    /// The error of a stage that stopped because `isCancelled` was true: by the task's end, or the deadline.
+    /// The error of a stage that stopped because `isCancelled` was true: a cancellation of the task, or the deadline.
     package static func stopped(at stage: Stage) -> InferenceError {
         Task.isCancelled ? .cancelled(stage: stage) : .deadlineExceeded(stage: stage)
     }
 
-    /// True if a decoder stopped because it was asked to.
+    /// True if a decoder stopped because it was cancelled.
     var isStoppedDecoding: Bool { if case .image(.cancelled, _) = self { true } else { false } }
 }

@@ -1,38 +1,38 @@
 public import FlowControl
 public import ImagePipeline
 
-/// The reason why a model could not be loaded or a prediction failed. Each case names the object, what was expected and
-/// what was found; InferenceService maps them to HTTP in one place.
+/// The reason a model could not be loaded or a prediction failed. Each case names the object, and the expected and
+/// found values; InferenceService maps them to HTTP in one place.
 public enum InferenceError: Error, Sendable {
     /// An input of a prediction is missing, of the wrong kind, type or shape. The client's mistake.
     case invalidInput(name: String, reason: String)
     /// The model does not support the request (for example classify without labels). The client's mistake.
     case unsupported(model: String, reason: String)
-    /// No model of that name.
+    /// The repository has no model of that name.
     case modelNotFound(name: String, known: [String])
-    /// No such version of the model.
+    /// The model has no such version.
     case versionNotFound(name: String, version: String, known: [String])
-    /// The model is known but cannot answer now; the reason says whether waiting helps.
+    /// The model is known but cannot answer now; the reason tells whether waiting helps.
     case modelNotReady(name: String, reason: String)
-    /// The bundle cannot be served: all its problems.
+    /// The bundle cannot be served; with all its problems.
     case invalidBundle(name: String, problems: [BundleProblem])
     /// The engine refused or failed: a defect of the model or of the machine, not of the request.
     case engine(EngineError)
-    /// The picture cannot be used; with the name of the input, if it is one.
+    /// The picture cannot be used; with the name of the input, if known.
     case image(ImageError, input: String? = nil)
     /// The model is busy, or the deadline has passed.
     case refused(AdmissionError)
     /// The deadline passed after the request got a slot; with the stage that was stopped.
     case deadlineExceeded(stage: Stage)
-    /// The caller no longer wants the answer; with the stage that was stopped.
+    /// The caller cancelled the request; with the stage that was stopped.
     case cancelled(stage: Stage)
 
-    /// The parts of a prediction that can be cancelled.
+    /// The stages of a prediction that can be cancelled.
     public enum Stage: String, Sendable, CaseIterable {
         case load, queue, decode, inference, postprocess
     }
 
-    /// True if no more threads could be started for the model: without other models it could be loaded.
+    /// True if no more threads could be started for the model: it could be loaded if other models were unloaded.
     package var isForWantOfThreads: Bool {
         if case .engine(let error) = self { return error.kind == .noThreads }
         return false
@@ -72,7 +72,7 @@ extension InferenceError: CustomStringConvertible {
 }
 
 extension [String] {
-    /// The names in quotes, with commas; past ten of them only how many more there are.
+    /// The names in quotes, separated by commas; after the first ten only the number of the others.
     var listed: String {
         let shown = prefix(10).map { "\"\($0)\"" }.joined(separator: ", ")
         return count > 10 ? "\(shown) and \(count - 10) more" : shown

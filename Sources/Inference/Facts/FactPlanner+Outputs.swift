@@ -1,9 +1,9 @@
 internal import JSON
 internal import ModelFacts
 
-/// The meaning of the outputs: labels, and whether they are probabilities.
+/// Determines the meaning of the outputs: labels, and whether the values are probabilities.
 extension FactPlanner {
-    /// The tensors as they are.
+    /// The description of the outputs as plain tensors.
     func plainLayers() -> [ModelManifest.Layer] {
         outputs.enumerated().map { index, port in
             ModelManifest.Layer(
@@ -53,11 +53,11 @@ extension FactPlanner {
         return layers
     }
 
-    /// The output whose values are one for each label; the labels go into the result.
+    /// The index of the output with one value for each label; sets the labels of the result.
     private func labelledOutput(
         _ sheet: FactSheet, _ provenance: inout ModelProvenance, _ result: inout Result
     ) -> Int? {
-        // One value for each class, and nothing else but axes of 1.
+        // One value for each class; all other axes have extent 1.
         func classes(_ port: TensorPort) -> Int? {
             let extents = port.shape.dimensions.dropFirst(port.shape.dimensions.count > 1 ? 1 : 0).filter { $0 != 1 }
             return extents.count == 1 && extents[0] > 1 ? extents[0] : nil
@@ -69,7 +69,7 @@ extension FactPlanner {
         let files = Set(facts.labelFiles.map(\.file))
         for said in self.labels(sheet) where labels == nil || said != sheet.placeholderLabels {
             var fact = said
-            // A source that leaves the first class out names it itself.
+            // A source that omits the first class also states its name.
             if let spare = sheet.spareLabel, spare.source == said.source,
                 candidates.contains(where: { classes(outputs[$0]) == said.value.count + 1 }),
                 !candidates.contains(where: { classes(outputs[$0]) == said.value.count })
@@ -112,7 +112,7 @@ extension FactPlanner {
         return place
     }
 
-    /// The words on what is still open about outputs that have a number for each class, if that is what they are.
+    /// The sentence on the undecided meaning of outputs that seem to have a number for each class.
     private func openMeaning(
         _ sheet: FactSheet, counts: Set<Int>, first count: Int, _ wrong: [String], _ ending: Fact<GraphEnding>?
     ) -> String {
@@ -124,7 +124,7 @@ extension FactPlanner {
             "what the \(count) values of its output are: scores of classes (\"labels\"), or an embedding (\"type\": \"embedding\")"
     }
 
-    /// The ending of the labelled output: as the graph shows it, or by the name that Hugging Face's exporters give it.
+    /// The last operation of the labelled output: from the graph, or from the name that Hugging Face's exporters use.
     private func ending(_ sheet: FactSheet, _ port: TensorPort) -> Fact<GraphEnding>? {
         let known = sheet.endings.first { $0.output.split(separator: ",").contains { $0 == port.name } }
         if let ending = known?.fact ?? (outputs.count == 1 ? sheet.ending : nil) { return ending }
@@ -136,7 +136,7 @@ extension FactPlanner {
 }
 
 extension [String] {
-    /// As a JSON array.
+    /// The strings as a JSON array.
     var jsonText: String {
         var out: [UInt8] = [UInt8(ascii: "[")]
         for (index, text) in enumerated() {

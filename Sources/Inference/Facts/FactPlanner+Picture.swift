@@ -2,9 +2,9 @@ internal import FileFormats
 internal import ImagePipeline
 internal import ModelFacts
 
-/// The conversion of a picture to the input.
+/// Determines the conversion of a picture to the input.
 extension FactPlanner {
-    /// The reason why no input is a picture's.
+    /// The reason no input takes a picture.
     func whyNoPicture() -> String {
         let text = inputs.map { "\"\($0.name)\" \($0.shape)" }.joined(separator: ", ")
         return inputs.count == 1
@@ -12,7 +12,8 @@ extension FactPlanner {
             : "how its \(inputs.count) inputs are made from one picture: \(text)"
     }
 
-    /// The one input, if its shape is a picture's: channels first or last, and the two other axes larger or open.
+    /// The only input, if its shape is that of a picture: channels first or last, and the two other axes larger or
+    /// open.
     func picturePort() -> PicturePort? {
         guard inputs.count == 1, let port = inputs.first, port.elementType.pixelElement != nil else { return nil }
         var extents = port.shape.dimensions
@@ -25,14 +26,14 @@ extension FactPlanner {
         if [1, 3].contains(extents[2]), isSide(extents[0]), isSide(extents[1]) {
             return PicturePort(port: port, layout: .nhwc, height: extents[0], width: extents[1], channels: extents[2])
         }
-        // Every axis open, as Hugging Face's exporters write it: PyTorch's order, in ONNX and IR files.
+        // Hugging Face's exporters leave every axis open; the order is PyTorch's, in ONNX and IR files.
         if extents.allSatisfy({ $0 == Shape.dynamic }), [.onnx, .openvino].contains(ModelFormat(file: file)) {
             return PicturePort(port: port, layout: .nchw, height: -1, width: -1, channels: 3)
         }
         return nil
     }
 
-    /// The size that pictures get in the end, by what the sources say.
+    /// The final size of pictures, as the sources state it.
     private func finalSize(_ sheet: FactSheet) -> Fact<FactSize>? {
         guard let fact = sheet.framing else { return sheet.inputSize }
         func size(_ size: FactSize, _ part: FactPart) -> Fact<FactSize> {
@@ -129,8 +130,8 @@ extension FactPlanner {
         case .none: image.keepsSize = true
         case .largest: break
         case .letterbox(let size, let topLeft):
-            // Exporters write the size of training; a file of another size was made so on purpose, and says so by its
-            // shape.
+            // Exporters write the size that was used for training; if the shape of a file differs, that was intended,
+            // and the shape is used.
             if let size, size != input {
                 provenance.remarks.append(
                     "input size: \(file) takes \(height)x\(width), \(fact.source) says \(size.height)x\(size.width); \(file) wins"
@@ -173,7 +174,7 @@ extension FactPlanner {
         _ image: inout ModelManifest.ImageLayer, _ layer: inout ModelManifest.Layer, _ sheet: FactSheet,
         _ picture: PicturePort, _ provenance: inout ModelProvenance, _ missing: inout Missing
     ) {
-        // Pixels are what a tensor of bytes holds: the normalization is for the float model that it was made of.
+        // A tensor of bytes takes pixels: the normalization belongs to the float model that it was converted from.
         if picture.port.elementType == .uint8 { return }
         guard let fact = sheet.normalization else {
             missing.add("normalize", "how pixels are normalized (\"normalize\")")

@@ -3,8 +3,8 @@ internal import ImagePipeline
 internal import JSON
 internal import ModelFacts
 
-/// Converts the metadata of a model file, and of the files next to it, to the contents of a model.json, when the file's
-/// tensors are known. Nothing is guessed: missing values are listed, and the model is then served as tensors.
+/// Converts the metadata of a model file, and of the files next to it, to the contents of a model.json, given the
+/// file's tensors. No value is guessed: missing values are listed, and the model is then served as tensors.
 struct FactPlanner {
     let facts: GatheredFacts
     let inputs: [TensorPort]
@@ -17,31 +17,32 @@ struct FactPlanner {
         /// The contents of a model.json; nil if no picture can be prepared.
         var manifest: ModelManifest?
         var provenance = ModelProvenance()
-        /// The labels, the output that they are for, and the file that they were read from, where it is one of labels.
+        /// The labels, the index of their output, and the file that they were read from, if it is a file of labels.
         var labels: [String]?
         var labelledOutput: Int?
         var labelFile: String?
-        /// The output with a number for each class, whether or not these have labels, and how it ends.
+        /// The index of the output with a number for each class, whether or not these have labels, and its last
+        /// operation.
         var scoredOutput: Int?
         var ending: Fact<GraphEnding>?
-        /// The quantization of that output's integers.
+        /// The quantization of that output, if its elements are integers.
         var outputQuantization: TensorQuantization?
         /// The name of the group of outputs that are boxes, masks or points.
         var observed: String?
     }
 
-    /// The values that are still open, by model.json's keys.
+    /// The values that are undecided, with their keys in model.json.
     struct Missing {
         var entries: [(key: String, sentence: String)] = []
 
         mutating func add(_ key: String, _ sentence: String) { entries.append((key, sentence)) }
     }
 
-    /// A picture's tensor: its extents, by position.
+    /// A picture's tensor with its extents.
     struct PicturePort {
         let port: TensorPort
         let layout: TensorLayout
-        /// -1 where the file leaves it open.
+        /// -1 if the file leaves it open.
         let height: Int, width: Int
         let channels: Int
     }
@@ -53,7 +54,7 @@ struct FactPlanner {
             _ = outputLayers(facts.sheet, &provenance, &result)
             result.provenance.lines = provenance.lines
             result.provenance.remarks = remarks(facts.sheet) + provenance.remarks
-            // A file without any description may be a model of numbers.
+            // A file without any description may be a model with inputs that are not pictures.
             if facts.sheet.framing != nil || facts.sheet.labels != nil || facts.sheet.task != nil {
                 result.provenance.leaveOpen("inputs", whyNoPicture())
             }
@@ -110,7 +111,7 @@ struct FactPlanner {
             + sheet.unsupported.map { "\($0.source), \($0.key): \($0.value)" }
     }
 
-    /// Lists of names, the likeliest first.
+    /// Lists of labels, the most likely first.
     func labels(_ sheet: FactSheet) -> [Fact<[String]>] {
         [sheet.labels].compactMap { $0 }
             + facts.labelFiles.map { Fact($0.labels, source: $0.file, key: "one name per line") }

@@ -1,31 +1,31 @@
 internal import ModelFacts
 internal import Observations
 
-/// Detectors that no source names: by the names and shapes of their outputs.
+/// Recognizes detectors that no source names, by the names and shapes of their outputs.
 extension HeadReading {
-    /// A family, and the rule that distinguishes its tensors.
+    /// A family of detectors, and the rules that identify its tensors.
     private struct Family {
         let layout: BoxLayout
-        /// For each role how its tensors' names begin, and the numbers of a row; nil for any.
+        /// For each role the prefixes of its tensors' names, and the number of values in a row; nil for any number.
         let roles: [(role: String, prefixes: [String], values: Int?)]
         var points = 0
-        /// True if its tensors are maps and not tables.
+        /// True if its tensors are maps, not tables.
         var areMaps = false
-        /// The rows of a table: of each cell of these strides, or just so many.
+        /// The number of rows of a table: one for each cell of these strides, or a fixed number.
         var rows: Rows?
-        /// The reason why it may be another family; nil if no other has these names.
+        /// The reason it may be another family; nil if no other has these names.
         let doubt: String?
     }
 
     private enum Rows {
         case cells(_ each: Int, strides: [Int])
-        /// Values follow each other, not rows.
+        /// The values of a box are in a column, not in a row.
         case columns(strides: [Int])
         case exactly(Int)
 
         var isColumns: Bool { if case .columns = self { true } else { false } }
 
-        /// The number for a picture of this size.
+        /// The number of rows for a picture of this size.
         func count(_ input: FactSize) -> Int {
             func cells(_ strides: [Int]) -> Int {
                 strides.reduce(0) { $0 + ((input.height - 1) / $1 + 1) * ((input.width - 1) / $1 + 1) }
@@ -38,7 +38,7 @@ extension HeadReading {
         }
     }
 
-    /// Those that are more particular first.
+    /// More specific families first.
     private static let families: [Family] = [
         Family(
             layout: .yunet,
@@ -109,7 +109,7 @@ extension HeadReading {
             doubt: "others with 300 rows of six numbers look alike (\"row\")"),
     ]
 
-    /// The first family that the outputs fit; nil if there is none, or the size of the picture is not known.
+    /// The first family that matches the outputs; nil if none matches, or the size of the picture is not known.
     static func family(_ ports: OutputPorts) -> HeadReading? {
         guard let input = ports.input, !ports.all.isEmpty, ports.all.allSatisfy({ $0.elementType.isFloatingPoint })
         else {
@@ -156,7 +156,8 @@ extension HeadReading {
         return nil
     }
 
-    /// The outputs by role, those with more cells first; nil unless each has one role, and all roles as many.
+    /// The outputs by role, those with more cells first; nil unless each output has one role, and all roles have
+    /// equally many.
     private static func assign(
         _ ports: [TensorPort], to family: Family, _ input: FactSize
     ) -> [String: [TensorPort]]? {
@@ -164,7 +165,8 @@ extension HeadReading {
         for port in ports {
             let extents = port.shape.dimensions
             guard extents.allSatisfy({ (1...1 << 20).contains($0) }), let last = extents.last else { return nil }
-            // Of maps the channels, which come first, or last: the cells lie as the picture's sides do.
+            // In a map, the channels are the first or the last axis: the other axes have the aspect ratio of the
+            // picture.
             let isFirst = extents.count == 4 && extents[2] * input.width == extents[3] * input.height
             let numbers = isFirst ? extents[1] : last
             let role = family.roles.first { role in
@@ -181,7 +183,7 @@ extension HeadReading {
         }
     }
 
-    /// True if the outputs are maps where the family has maps, and have the rows of finished boxes.
+    /// True if the outputs are maps or tables as in the family, and have its number of rows.
     private static func fits(_ family: Family, _ ports: [TensorPort], _ input: FactSize) -> Bool {
         guard ports.allSatisfy({ ($0.shape.dimensions.count >= 4) == family.areMaps }) else { return false }
         guard let rows = family.rows else { return true }

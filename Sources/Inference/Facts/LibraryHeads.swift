@@ -1,7 +1,7 @@
 internal import ModelFacts
 internal import Observations
 
-/// TensorFlow Lite's Task Library, and libraries whose exports have outputs of fixed names.
+/// Recognizes outputs of TensorFlow Lite's Task Library, and of libraries with fixed output names in their exports.
 extension HeadReading {
     /// Boxes, classes, scores and their number, in this order.
     static func finalDetections(_ sheet: FactSheet, _ ports: OutputPorts) -> HeadReading? {
@@ -31,8 +31,8 @@ extension HeadReading {
         return reading
     }
 
-    /// A picture's embedding by the names that transformers gives it: CLIP's and its kin's, the one that the model has
-    /// pooled itself, or the vectors of all tokens.
+    /// A picture's embedding, by the names that transformers uses: that of CLIP and similar models, a vector that the
+    /// model itself has pooled, or the vectors of all tokens.
     static func embedding(_ sheet: FactSheet, _ ports: OutputPorts) throws(HeadProblem) -> HeadReading? {
         guard !ports.isClassifier else { return nil }
         func reading(_ port: TensorPort, _ decoding: EmbeddingDecoding = EmbeddingDecoding()) -> HeadReading {
@@ -55,7 +55,7 @@ extension HeadReading {
             throw HeadProblem(reason: "\(question): what \(said.source) says, \(said.key), is not supported")
         }
         let pooling = sheet.pooling.flatMap { EmbeddingPooling(rawValue: $0.value.rawValue) }
-        // TensorFlow has the numbers of a place side by side.
+        // In TensorFlow, the channels are the last axis.
         let channels: ChannelPlace? = isMap && (ports.isTFLite || ports.isTensorFlow) ? .last : nil
         var found = reading(port, EmbeddingDecoding(pooling: pooling, channels: channels))
         if let pooling, let said = sheet.pooling {
@@ -70,7 +70,7 @@ extension HeadReading {
         return found
     }
 
-    /// A model without its classifier: the one vector that it gives.
+    /// A model without its classifier: its only vector.
     static func features(_ head: Fact<ModelHead>, _ ports: OutputPorts) -> HeadReading? {
         guard ports.all.count == 1, let port = ports.ranked(2).first else { return nil }
         return HeadReading(
@@ -80,7 +80,7 @@ extension HeadReading {
 
     // MARK: Masks
 
-    /// An output with a score for each name and place, in a file with metadata (the Task Library's ImageSegmenter).
+    /// An output with a score for each label and pixel, in a file with metadata (the Task Library's ImageSegmenter).
     static func semanticMap(_ sheet: FactSheet, _ ports: OutputPorts) -> HeadReading? {
         guard ports.isTFLite, sheet.outputs.count == 1, ports.all.count == 1, let port = ports.ranked(4).first,
             port.shape.dimensions[1] > 1, port.shape.dimensions[2] > 1,
@@ -129,7 +129,7 @@ extension HeadReading {
 
     // MARK: transformers' detectors
 
-    /// `logits` and `pred_boxes`.
+    /// Reads `logits` and `pred_boxes`.
     static func detr(_ head: Fact<ModelHead>, _ ports: OutputPorts) throws(HeadProblem) -> HeadReading? {
         let tables = ports.ranked(3).filter { $0.elementType.isFloatingPoint }
         guard let scores = tables.first(where: { $0.name == "logits" }),
@@ -170,7 +170,7 @@ extension HeadReading {
 
     // MARK: OpenVINO Model API
 
-    /// `[1, 1, n, 7]`; boxes, scores and labels; or boxes with their scores `[1, n, 5]`, and labels.
+    /// Reads `[1, 1, n, 7]`; boxes, scores and labels; or boxes with their scores `[1, n, 5]`, and labels.
     static func ssd(_ head: Fact<ModelHead>, _ ports: OutputPorts) throws(HeadProblem) -> HeadReading? {
         func port(_ part: String) -> TensorPort? {
             let found = ports.all.filter { $0.name.contains(part) }
@@ -217,7 +217,7 @@ extension HeadReading {
         return reading
     }
 
-    /// `[1, n, 5 + classes]`, relative to cells.
+    /// Reads `[1, n, 5 + classes]`, relative to cells.
     static func yolox(_ head: Fact<ModelHead>, _ ports: OutputPorts) throws(HeadProblem) -> HeadReading? {
         guard ports.all.count == 1, let port = ports.ranked(3).first,
             let labels = ports.labels(count: port.shape.dimensions[2] - 5)

@@ -1,12 +1,12 @@
-/// The sources of what is known about a model that is served without a model.json.
+/// The sources of the description of a model that is served without a model.json.
 public struct ModelProvenance: Sendable, Hashable {
-    /// One value.
+    /// One value with its source.
     public struct Line: Sendable, Hashable {
         /// Its key in model.json, if it has one: `normalize.mean`, `labels`.
         public let name: String
         /// The value, as JSON text.
         public let value: String
-        /// The file, or the part of one.
+        /// The file, or the part of a file.
         public let source: String
         /// The key in that file, or the origin of the default.
         public let key: String
@@ -14,20 +14,21 @@ public struct ModelProvenance: Sendable, Hashable {
 
     /// Every value, in the order of model.json.
     public var lines: [Line] = []
-    /// The missing values, each as a message that says how to set it; empty for a model that can classify.
+    /// The missing values, each as a message that tells how to set it; empty for a model that can classify.
     public private(set) var missing: [String] = []
-    /// For each of these, the key in model.json: `format`, `normalize`; `unsupported` for unsupported preprocessing.
+    /// The key in model.json for each entry of ``missing``: `format`, `normalize`; `unsupported` for unsupported
+    /// preprocessing.
     public private(set) var undecidedKeys: [String] = []
-    /// Sources that disagree, and unreadable files, each as a message.
+    /// Disagreements between sources, and unreadable files, each as a message.
     public var remarks: [String] = []
 
-    /// Nothing is known.
+    /// A description without values.
     public init() {}
 
-    /// The keys of model.json that are still to be decided.
+    /// The undecided keys of model.json.
     package var undecided: Set<String> { Set(undecidedKeys) }
 
-    /// Adds a line.
+    /// Adds a value with its source.
     mutating func note(_ name: String, _ value: String, _ source: String, _ key: String) {
         lines.append(Line(name: name, value: value, source: source, key: key))
     }
@@ -37,14 +38,14 @@ public struct ModelProvenance: Sendable, Hashable {
         missing.append(sentence)
     }
 
-    /// Takes a key off the list of what is open: it is known now.
+    /// Removes a key from the missing ones, because its value is now known.
     mutating func settle(_ key: String) {
         let left = zip(undecidedKeys, missing).filter { $0.0 != key }
         undecidedKeys = left.map(\.0)
         missing = left.map(\.1)
     }
 
-    /// The reason why the model is served as tensors only; nil if nothing is missing.
+    /// The reason that the model is served as tensors only; nil if nothing is missing.
     public var explanation: String? {
         missing.isEmpty
             ? nil

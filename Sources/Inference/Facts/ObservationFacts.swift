@@ -3,33 +3,33 @@ internal import JSON
 internal import ModelFacts
 internal import Observations
 
-/// The exporter's description of a model's outputs, if the shapes of the tensors match it: boxes, with masks and
-/// keypoints; a mask; an embedding. Otherwise the outputs are served as tensors, with the reason.
+/// The meaning of a model's outputs according to its exporter, if the shapes of the tensors match it: boxes, with masks
+/// and keypoints; a mask; an embedding. Otherwise the outputs are served as tensors, with the reason.
 struct ObservationFacts {
     let output: ObservationOutput
     let labels: Fact<[String]>?
-    /// Members of the entry in model.json, beside its name: values as JSON text, with their sources.
+    /// The members of the entry in model.json, except for its name: values as JSON text, with their sources.
     let lines: [ModelProvenance.Line]
     let remarks: [String]
-    /// Outputs that somebody has to look at.
+    /// The question about the outputs that the user must decide; nil if no question is open.
     let doubt: String?
 
-    /// The names of ``lines`` begin with this.
+    /// The prefix of the names of ``lines``.
     static let prefix = "outputs."
 
     /// The result of reading the sources.
     enum Finding {
-        /// No source says what the outputs mean; they may be classes.
+        /// No source states the meaning of the outputs; they may be classes.
         case nothing
         case observation(ObservationFacts)
-        /// A source says what the outputs mean, but they are not read here: why.
+        /// A source states the meaning of the outputs, but they cannot be read, for this reason.
         case unread(String)
     }
 
-    /// Reads the sources' words about outputs of these shapes.
+    /// Interprets the sources for outputs of these shapes.
     /// - Parameters:
-    ///   - labels: lists of names, the likeliest first.
-    ///   - input: the size of the picture's tensor, where it is known.
+    ///   - labels: lists of labels, the most likely first.
+    ///   - input: the size of the picture's tensor; nil if it is not known.
     ///   - file: the model file's name.
     static func find(
         _ sheet: FactSheet, outputs: [TensorPort], labels: [Fact<[String]>], input: FactSize?, file: String
@@ -40,7 +40,7 @@ struct ObservationFacts {
             reading = try HeadReading.find(sheet, ports)
             try reading?.dequantize(sheet, ports)
         } catch {
-            // Whatever the source calls it: a score for each name is a classifier's.
+            // An output with a score for each label is a classifier's, regardless of its name in the source.
             return ports.isClassifier ? .nothing : .unread(error.reason)
         }
         guard let reading else { return .nothing }
@@ -87,15 +87,15 @@ struct ObservationFacts {
     }
 }
 
-/// The reason why outputs are not read: what follows "nothing says".
+/// The reason that outputs cannot be read, as text after "nothing says".
 struct HeadProblem: Error {
     let reason: String
 }
 
-/// The outputs of a model file, and what is known beside them.
+/// The outputs of a model file, with related facts.
 struct OutputPorts {
     let all: [TensorPort]
-    /// Lists of names, the likeliest first.
+    /// Lists of labels, the most likely first.
     let labels: [Fact<[String]>]
     let input: FactSize?
     /// The model file's name.
@@ -112,10 +112,10 @@ struct OutputPorts {
     /// True for a SavedModel, or a frozen graph.
     var isTensorFlow: Bool { ModelFormat(path: file) == .tensorflow }
 
-    /// Those with the given number of axes.
+    /// The outputs with the given number of axes.
     func ranked(_ rank: Int) -> [TensorPort] { all.filter { $0.shape.dimensions.count == rank } }
 
-    /// True if an output has one number for each name.
+    /// True if an output has one number for each label.
     var isClassifier: Bool {
         all.contains { port in
             let extents = port.shape.dimensions.dropFirst().filter { $0 != 1 }
@@ -129,7 +129,7 @@ struct OutputPorts {
     var text: String { all.map { "\"\($0.name)\" \($0.shape)" }.joined(separator: ", ") }
 }
 
-/// The outputs as one family of exporters describes them.
+/// The meaning of the outputs according to one family of exporters.
 struct HeadReading {
     typealias Member = (key: String, value: String, source: String, from: String)
 
@@ -141,17 +141,17 @@ struct HeadReading {
     }
 
     var kind: ObservationOutput.Kind
-    /// Members of the entry in model.json.
+    /// The members of the entry in model.json.
     var members: [Member]
     /// The tensors by role, in the order of levels.
     var tensors: [String: [Tensor]]
     var labels: Fact<[String]>?
-    /// The transforms of the values of integer tensors, by the tensors' names.
+    /// The transforms of integer tensors' values, by tensor name.
     var dequantization: [String: LinearTransform] = [:]
     var remarks: [String] = []
-    /// The reason why the family may be another one; nil if a source names it, or no other has such names and shapes.
+    /// The reason it may be another family; nil if a source names it, or no other family has such names and shapes.
     var doubt: String?
-    /// True if the tensors are a group, which has its own name.
+    /// True if the tensors form a group, which has its own name.
     var isGroup = false
 
     /// The entry's name.
@@ -164,7 +164,8 @@ struct HeadReading {
         self.labels = labels
     }
 
-    /// By the family that the sources name; nil if none does.
+    /// Reads the outputs for the family that the sources name; otherwise tries to recognize one. Nil if no family
+    /// matches.
     static func find(_ sheet: FactSheet, _ ports: OutputPorts) throws(HeadProblem) -> HeadReading? {
         guard let head = sheet.head else {
             if let found = finalDetections(sheet, ports) { return found }
@@ -192,7 +193,7 @@ struct HeadReading {
         }
     }
 
-    /// Adds the transforms of the tensors that hold integers of 8 or 16 bits: the file has the scale and zero point of
+    /// Adds the transforms of the tensors with integers of 8 or 16 bits: the file contains the scale and zero point of
     /// each.
     fileprivate mutating func dequantize(_ sheet: FactSheet, _ ports: OutputPorts) throws(HeadProblem) {
         var parts: [(role: String, text: String)] = []
@@ -202,7 +203,7 @@ struct HeadReading {
                 [.int8, .uint8, .int16].contains(ports.all[index].elementType)
             else { continue }
             guard let quantization = sheet.outputQuantization(index) else {
-                // The greatest score of a place stays the greatest.
+                // Without dequantization, the highest score of a pixel stays the highest.
                 if case .mask = kind { continue }
                 throw HeadProblem(reason: "the scale and zero point of \"\(tensor.name)\" (\"dequantize\")")
             }
@@ -219,14 +220,14 @@ struct HeadReading {
         members.append(("dequantize", text, found.source, found.key))
     }
 
-    /// A list of numbers in JSON, of the tensors' names by role.
+    /// The names of tensors by role, as a JSON object.
     static func tensorsText(_ tensors: [(role: String, port: TensorPort)]) -> String {
         "{ " + tensors.map { "\($0.role.jsonText): \($0.port.name.jsonText)" }.joined(separator: ", ") + " }"
     }
 }
 
 extension String {
-    /// As a JSON string.
+    /// The string as a JSON string.
     var jsonText: String {
         var out: [UInt8] = []
         JSONText.appendString(self, to: &out)

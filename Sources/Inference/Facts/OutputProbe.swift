@@ -1,49 +1,49 @@
 /// The values of a model's outputs in a few runs on noise, which distinguish probabilities from logits if the file does
 /// not.
 package struct OutputProbe: Sendable, Hashable, Codable {
-    /// One output with a number for each class, as the file gives it: nothing is dequantized.
+    /// One output with a number for each class, as the file outputs it, without dequantization.
     package struct Values: Sendable, Hashable, Codable {
         /// The number of its values.
         package var count = 0
-        /// The least and the greatest number of all runs.
+        /// The minimum and maximum over all runs.
         package var least = 0.0, greatest = 0.0
-        /// The least and the greatest sum of a run.
+        /// The minimum and maximum sum of the values in a run.
         package var leastSum = 0.0, greatestSum = 0.0
-        /// True if all its values were numbers; otherwise the other members are 0.
+        /// True if all its values were finite; otherwise the other members are 0.
         package var areNumbers = true
 
         package init() {}
     }
 
-    /// By the output's place in the file; nil for one that is no list of numbers.
+    /// By the index of the output in the file; nil for an output that is not a list of numbers.
     package var outputs: [Values?] = []
 
     package init() {}
 }
 
-/// The kind of an output's values, as far as they show it.
+/// The kind of an output's values, as far as the values show it.
 package enum ScoreKind: Sendable, Hashable {
-    /// Probabilities, of all classes together or of each alone: nothing is left to do.
+    /// Probabilities, of all classes together or of each independently: no activation is needed.
     case probabilities
-    /// Any numbers.
+    /// Arbitrary numbers.
     case logits
-    /// Each may be a probability of its own, or a logit that was small.
+    /// Each value may be an independent probability, or a small logit.
     case unclear
 }
 
 extension OutputProbe.Values {
-    /// The most that rounding and 8-bit steps take a sum of probabilities away from 1.
+    /// The maximum deviation of a sum of probabilities from 1, due to rounding and 8-bit steps.
     private static let sumSlack = 0.02
     private static let slack = 0.001
 
-    /// Of values that stand for real numbers.
+    /// The kind of the values, which must be dequantized.
     var kind: ScoreKind {
         guard areNumbers else { return .unclear }
         if least < -Self.slack || greatest > 1 + Self.slack { return .logits }
         return abs(leastSum - 1) <= Self.sumSlack && abs(greatestSum - 1) <= Self.sumSlack ? .probabilities : .unclear
     }
 
-    /// In words: `values from -7.1 to 3, so logits`.
+    /// A description in words: `values from -7.1 to 3: logits`.
     var words: String {
         guard areNumbers else { return "values that are not numbers (NaN)" }
         func rounded(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
@@ -59,7 +59,7 @@ extension OutputProbe.Values {
         }
     }
 
-    /// The real numbers that quantized values stand for.
+    /// The real numbers that quantized values represent.
     func dequantized(scale: Double, zeroPoint: Double) -> Self {
         var values = self
         values.least = (least - zeroPoint) * scale

@@ -1,15 +1,15 @@
 internal import ModelFacts
 internal import Observations
 
-/// Ultralytics' exports: one form per task. Exports of YOLOv5, which do not name the task, are recognized by their
-/// shapes.
+/// Recognizes Ultralytics' exports, which have one form for each task. Exports of YOLOv5, which do not name the task,
+/// are recognized by their shapes.
 extension HeadReading {
-    /// One table of rows, with prototypes of masks where it segments.
+    /// A table of rows, with mask prototypes for segmentation.
     private struct Table {
         let port: TensorPort
-        /// The extents behind the batch.
+        /// The extents of the axes after the batch.
         let first: Int, last: Int
-        /// Prototypes of masks, and how many.
+        /// The tensor of mask prototypes, and their number; nil without masks.
         let prototypes: (port: TensorPort, count: Int)?
     }
 
@@ -24,7 +24,7 @@ extension HeadReading {
                     "how oriented boxes are answered: \(head.source) says \"obb\", and /detect has upright boxes; /predict gives the tensor"
             )
         }
-        // Without a task the shapes have told that it is one.
+        // Exports without a task were recognized as detectors by their shapes.
         if task == "classify" { return nil }
         guard let port = ports.ranked(3).first else { throw misfit(head, ports) }
         guard let labels = ports.labels.first else {
@@ -92,7 +92,7 @@ extension HeadReading {
         var prototypes: (TensorPort, Int)?
         if let maps = ports.ranked(4).first {
             let extents = maps.shape.dimensions
-            // The axis of the prototypes is the one that a row has as many numbers for, beside box and classes.
+            // The axis of the prototypes has as many elements as a row has values in addition to box and classes.
             let numbers = [first - 4 - classes, last - 5 - classes, last - 6]
             if let count = [extents[1], extents[3]].first(where: { (1...1_024).contains($0) && numbers.contains($0) }) {
                 prototypes = (maps, count)
@@ -101,21 +101,22 @@ extension HeadReading {
         return Table(port: port, first: first, last: last, prototypes: prototypes)
     }
 
-    /// By what a row has beside box and classes.
+    /// The layout, given the number of values of a row in addition to box and classes.
     private static func layout(
         of table: Table, _ classes: Int, extras: Int, _ head: Fact<ModelHead>, _ ports: OutputPorts
     ) -> BoxLayout? {
         if table.first == 4 + classes + extras { return .yolov8 }
         let isYOLOv5 = table.last == 5 + classes + extras, isFinal = table.last == 6 + extras
         if isYOLOv5, isFinal {
-            // One class: the number of rows tells.
+            // With one class, the number of rows decides.
             return rowsOfAnchors(ports.input).map { $0.contains(table.first) } ?? (head.value == .untoldYOLO)
                 ? .yolov5 : .endToEnd
         }
         return isYOLOv5 ? .yolov5 : isFinal ? .endToEnd : nil
     }
 
-    /// Rows of YOLOv5's heads: three for each cell of strides 8, 16, 32, and of 64 in its larger models.
+    /// The numbers of rows of YOLOv5's heads: three for each cell of the strides 8, 16, 32, and also 64 in its larger
+    /// models.
     private static func rowsOfAnchors(_ input: FactSize?) -> [Int]? {
         guard let input else { return nil }
         func rows(_ strides: [Int]) -> Int {
@@ -124,7 +125,8 @@ extension HeadReading {
         return [rows([8, 16, 32]), rows([8, 16, 32, 64])]
     }
 
-    /// Exports to TensorFlow Lite give fractions of the input's sides, and all of YOLOv5's to TensorFlow.
+    /// Exports to TensorFlow Lite have coordinates as fractions of the input's sides, and so do YOLOv5's exports to
+    /// TensorFlow.
     private static func units(of table: Table, _ classes: Int, _ ports: OutputPorts) -> BoxUnits {
         if ports.isTFLite { return .fractions }
         guard ports.isTensorFlow else { return .pixels }

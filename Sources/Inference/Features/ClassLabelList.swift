@@ -5,7 +5,7 @@ enum ClassLabelList: Sendable, Hashable {
 
     var areIntegers: Bool { if case .integers = self { true } else { false } }
 
-    /// The label at a place; nil past the end.
+    /// The label at an index; nil if the index is out of range.
     func value(at index: Int) -> FeatureValue? {
         switch self {
         case .strings(let labels): labels.indices.contains(index) ? .string(labels[index]) : nil

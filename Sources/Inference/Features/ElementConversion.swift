@@ -1,6 +1,6 @@
-/// Reading and writing the elements of raw tensor memory as numbers.
+/// Reads and writes the elements of raw tensor memory as numbers.
 ///
-/// `bfloat16` is the upper half of a 32-bit float; the others are Swift's own types. Memory need not be aligned.
+/// `bfloat16` is the upper half of a 32-bit float; the other types are Swift's own. Memory need not be aligned.
 package enum ElementConversion {
     /// Calls `body` with the index and value of every element that fits in `raw`, in order.
     package static func read(_ raw: UnsafeRawBufferPointer, as type: ElementType, _ body: (Int, Double) -> Void) {
@@ -66,16 +66,17 @@ package enum ElementConversion {
         }
     }
 
-    /// The nearest brain float, ties to even, as numerical libraries have it.
+    /// The nearest bfloat16, ties to even, as in numerical libraries.
     package static func brain(from value: Float) -> UInt16 {
         let bits = value.bitPattern
-        // What makes a number NaN may be in the half that is dropped.
+        // The bits that make a number NaN may all be in the half that is dropped.
         if value.isNaN { return UInt16(truncatingIfNeeded: bits >> 16) | 0x40 }
         return UInt16(truncatingIfNeeded: (bits &+ 0x7FFF &+ ((bits >> 16) & 1)) >> 16)
     }
 
     #if arch(x86_64)
-        // Swift has no Float16 on x86-64 Linux before it is part of the platform's ABI: IEEE 754 binary16 by hand.
+        // On x86-64 Linux, Swift has no Float16 as long as it is not part of the platform's ABI: IEEE 754 binary16 is
+        // implemented here.
         package static func float(fromHalf bits: UInt16) -> Float {
             let sign = UInt32(bits & 0x8000) << 16
             let exponent = UInt32(bits >> 10) & 0x1F

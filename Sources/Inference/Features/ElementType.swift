@@ -1,8 +1,8 @@
-/// The type of one element of a tensor, under the names that the Open Inference Protocol and TensorIO share with C.
+/// The type of one element of a tensor, with the names of C that the Open Inference Protocol and TensorIO use.
 public enum ElementType: String, Sendable, Hashable, CaseIterable, Codable {
     case bool, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, bfloat16, float32, float64, string
 
-    /// Bytes that one element takes; 0 for strings, whose elements have no fixed size.
+    /// The size of one element in bytes; 0 for strings, which have no fixed size.
     public var byteCount: Int {
         switch self {
         case .bool, .uint8, .int8: 1
@@ -21,7 +21,7 @@ public enum ElementType: String, Sendable, Hashable, CaseIterable, Codable {
         }
     }
 
-    /// The smallest and largest integer of the type, or nil for other types.
+    /// The minimum and maximum of an integer type; nil for other types.
     public var integerRange: ClosedRange<Double>? {
         switch self {
         case .uint8: 0...255

@@ -3,17 +3,17 @@ internal import ImagePipeline
 
 /// An encoded picture: the bytes of a file in a format of `ImageFormat`. It is decoded when a model needs it.
 ///
-/// The bytes may stay in their place, such as a network buffer: a closure lends them for the time of a call.
+/// The bytes need not be copied, for example from a network buffer: a closure lends them for the duration of a call.
 public struct EncodedImage: Sendable {
-    /// The number of bytes of the file.
+    /// The size of the file in bytes.
     public let byteCount: Int
-    /// The demand of decoding it; nil until its header was read.
+    /// The memory and time for decoding it; nil until its header was read.
     var demand: DecodeDemand?
-    /// Nanoseconds of inference, where that depends on its size; 0 until its header was read.
+    /// Nanoseconds of inference if that depends on its size; 0 until its header was read.
     var inferenceTime: UInt64 = 0
-    /// The pixels, where a separate process has decoded it.
+    /// The pixels, if a separate process has decoded the picture.
     var pixels: PixelImage?
-    /// The part of the pixels that is the picture; nil for all.
+    /// The part of the pixels that is the picture; nil for all of them.
     var window: PictureWindow?
     private let lend: @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void
 
@@ -23,8 +23,8 @@ public struct EncodedImage: Sendable {
         lend = { body in bytes.withUnsafeBytes { body($0) } }
     }
 
-    /// A picture whose pixels are there, or a part of one.
-    /// - Parameter time: nanoseconds of scaling it, roughly.
+    /// A picture of decoded pixels, or a part of one.
+    /// - Parameter time: the approximate nanoseconds for scaling it.
     init(_ pixels: PixelImage, window: PictureWindow? = nil, time: UInt64) {
         self.pixels = pixels
         self.window = window
@@ -35,7 +35,7 @@ public struct EncodedImage: Sendable {
         lend = { $0(UnsafeRawBufferPointer(start: nil, count: 0)) }
     }
 
-    /// A picture in a file, of at most 1 GiB; reads it. Blocks.
+    /// Reads a picture from a file of at most 1 GiB. Blocks.
     /// - Throws: ``InferenceError/invalidInput(name:reason:)`` if the file cannot be read.
     public init(contentsOf path: String) throws(InferenceError) {
         switch BundleFile.read(path, most: 1 << 30) {
@@ -44,11 +44,11 @@ public struct EncodedImage: Sendable {
         }
     }
 
-    /// A picture whose bytes belong to another owner.
+    /// A picture with bytes that belong to another owner.
     /// - Parameters:
     ///   - byteCount: the number of bytes.
-    ///   - lend: calls its argument once, with the bytes, before it returns; called from any thread, maybe several
-    ///     times.
+    ///   - lend: calls its argument once, with the bytes, before it returns. It may be called several times, from any
+    ///     thread.
     public init(byteCount: Int, lend: @escaping @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void) {
         self.byteCount = byteCount
         self.lend = lend
@@ -64,7 +64,7 @@ public struct EncodedImage: Sendable {
                 result = .failure(error)
             }
         }
-        // A lender that breaks its promise lends nothing: the picture is then empty.
+        // If the closure does not call its argument, the picture is empty.
         guard let result else { return try body(UnsafeRawBufferPointer(start: nil, count: 0)) }
         return try result.get()
     }

@@ -2,44 +2,44 @@ public import ImagePipeline
 
 /// An input or output of a model.
 public struct FeatureDescription: Sendable {
-    /// The name that clients use: the bundle's, which for most formats is the tensor's own.
+    /// The name that clients use: that in the bundle, which for most formats is the tensor's own.
     public let name: String
     /// The type of the elements in the engine.
     public let elementType: ElementType
-    /// The tensor's shape in the engine; ``Shape/dynamic`` where each prediction may choose.
+    /// The tensor's shape in the engine; an axis is ``Shape/dynamic`` if each prediction may choose its extent.
     public let shape: Shape
-    /// The tensor's shape in the model file, before the bundle fixed open axes: ``Shape/dynamic`` where the file leaves
-    /// an axis open.
+    /// The tensor's shape in the model file, before the bundle fixed open axes; an axis is ``Shape/dynamic`` if the
+    /// file leaves it open.
     public let fileShape: Shape
     /// Its kind in the bundle; a bare model file has only arrays.
     public let kind: FeatureKind
-    /// True if numbers are put through a transform on their way in or out (`quantize`, `dequantize`, `activation`).
+    /// True if numbers are transformed on input or output (`quantize`, `dequantize`, `activation`).
     public let isTransformed: Bool
-    /// For pictures: how they are converted; nil for arrays.
+    /// The conversion of pictures; nil for arrays.
     public let image: ImageConstraint?
-    /// For classifications: one label per class; nil if the bundle names none.
+    /// The labels of a classification, one for each class; nil if the bundle has no labels.
     public let labels: [String]?
-    /// The activation that is applied to the scores of an output: `softmax` or `sigmoid`; nil for none.
+    /// The activation that is applied to the scores of an output: `softmax` or `sigmoid`; nil if none is applied.
     public internal(set) var activation: String?
     /// True if a prediction may omit the input.
     public private(set) var isOptional = false
-    /// The value of each element where a prediction leaves the input out; nil if it is not optional or has no number.
+    /// The value of each element if a prediction omits the input; nil if it is not optional or has no such number.
     public private(set) var defaultValue: Double?
     /// True if a dictionary's keys are integers.
     public private(set) var hasIntegerKeys = false
-    /// The shapes that the model file allows; nil for any where axes are open. Where no axis is, predictions have one
-    /// of them only.
+    /// The shapes that the model file allows; nil if open axes have no limits. If no axis is open, predictions use one
+    /// of these shapes only.
     package private(set) var shapeLimits: ShapeLimits?
-    /// The shape that the file calls its default, where it allows several.
+    /// The default shape in the file, if it allows several.
     package private(set) var defaultShape: Shape?
-    /// True if numbers may be NaN, which the model then takes for missing.
+    /// True if numbers may be NaN, which the model treats as missing values.
     package private(set) var takesMissing = false
-    /// A value that it may have, where zeros are none: a string, a category. For measurements.
+    /// A valid value for an input for which zeros are not valid: a string, a category. For measurements.
     package private(set) var sample: FeatureValue?
     /// True if the bundle opens the batch axis that the file fixes at one (`runtime.batch`).
     private(set) var opensBatch = false
 
-    /// The same input as encoded pictures, one element each.
+    /// The input as encoded pictures, one for each element.
     package var takingPictures: FeatureDescription {
         var pictures = FeatureDescription(
             name: name, elementType: .string, shape: shape, fileShape: fileShape, kind: kind,
@@ -49,23 +49,23 @@ public struct FeatureDescription: Sendable {
         return pictures
     }
 
-    /// The same, which may be left out.
+    /// A copy that is optional or not.
     func optional(_ isOptional: Bool, value: Double? = nil) -> FeatureDescription {
         var result = self
         result.isOptional = isOptional
-        // NaN stands for a missing value.
+        // NaN means a missing value, which is not a number for clients.
         result.defaultValue = isOptional ? value.flatMap { $0.isFinite ? $0 : nil } : nil
         return result
     }
 
-    /// The same dictionary, whose keys are integers.
+    /// A copy with integer or string keys, for a dictionary.
     func withIntegerKeys(_ hasIntegerKeys: Bool) -> FeatureDescription {
         var result = self
         result.hasIntegerKeys = hasIntegerKeys
         return result
     }
 
-    /// The same with the shapes that the file allows.
+    /// A copy with the shapes that the file allows.
     func limited(to limits: ShapeLimits?, default shape: Shape? = nil) -> FeatureDescription {
         var result = self
         result.shapeLimits = limits
@@ -73,24 +73,24 @@ public struct FeatureDescription: Sendable {
         return result
     }
 
-    /// True if the file allows several shapes, and predictions have one only.
+    /// True if the file allows several shapes, but predictions can use only one.
     package var isFixedByUs: Bool { shape.isStatic && (shapeLimits?.allowsSeveral ?? false) }
 
-    /// The same, whose numbers may be missing.
+    /// A copy that accepts missing numbers.
     func takingMissing(_ takesMissing: Bool) -> FeatureDescription {
         var result = self
         result.takesMissing = takesMissing
         return result
     }
 
-    /// The same with a value that it may have.
+    /// A copy with a sample value.
     func withSample(_ sample: FeatureValue?) -> FeatureDescription {
         var result = self
         result.sample = sample
         return result
     }
 
-    /// The same with its batch axis opened.
+    /// A copy with an open batch axis.
     var openingBatch: FeatureDescription {
         var opened = self
         opened.opensBatch = true
@@ -98,7 +98,7 @@ public struct FeatureDescription: Sendable {
     }
 
     /// True if the model file or the bundle has an open batch axis: clients may send any number of items, and each
-    /// prediction runs one.
+    /// inference runs one of them.
     public var isBatchOpen: Bool {
         (opensBatch || fileShape.dimensions.first == Shape.dynamic) && shape.dimensions.first == 1
     }
@@ -106,23 +106,23 @@ public struct FeatureDescription: Sendable {
 
 /// The conversion of a picture to a tensor (Core ML's `MLImageConstraint`).
 public struct ImageConstraint: Sendable, Hashable {
-    /// Pixels across and down; the greatest, where the tensor takes the picture's size.
+    /// Width and height in pixels; the maximum if the tensor takes the picture's size.
     public let width: Int, height: Int
-    /// The sizes of a tensor that takes the picture's; nil for a fixed one.
+    /// The allowed sizes of a tensor that takes the picture's size; nil for a fixed size.
     public var openSize: OpenSize?
-    /// The order of the colour channels in the tensor.
+    /// The order of the color channels in the tensor.
     public let channelOrder: ChannelOrder
-    /// The axis of the channels.
+    /// The position of the channels' axis.
     public let layout: TensorLayout
-    /// The fitting of a picture of another shape.
+    /// The way that a picture with another aspect ratio is fitted.
     public let cropAndScale: CropAndScale
-    /// A pixel p of 0 to 255 becomes p * scale + bias; by channel: red, green, blue, or one for gray.
+    /// A pixel p of 0 to 255 becomes p * scale + bias. One value for each channel: red, green, blue; or one for gray.
     public let scale: [Float], bias: [Float]
 }
 
 extension FeatureDescription {
-    /// The choices that a prediction has, in words: to leave the feature out, and the shapes that the file allows; nil
-    /// if it has none.
+    /// The choices of a prediction, in words: to omit the feature, and the shapes that the file allows; nil if it has
+    /// no choices.
     package var choices: String? {
         var parts: [String] = []
         if isOptional { parts.append("optional" + (defaultValue.map { " (default \(Self.rounded($0)))" } ?? "")) }
@@ -137,7 +137,7 @@ extension FeatureDescription {
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 
-    /// The treatment of pixels on their way in, or of scores on their way out, in words; nil if it is unknown.
+    /// The transform of pixels on input, or of scores on output, in words; nil if it is unknown.
     package var treatment: String? {
         if let image {
             let ranges = zip(image.scale, image.bias).map { scale, bias in
@@ -152,7 +152,7 @@ extension FeatureDescription {
         return activation.map { "\($0) of the model's output" } ?? "scores as the model returns them"
     }
 
-    /// Three digits after the point.
+    /// Formats a number with at most three decimals.
     private static func rounded(_ value: Float) -> String { rounded(Double(value)) }
 
     private static func rounded(_ value: Double) -> String {
@@ -165,12 +165,13 @@ extension FeatureDescription {
 public struct ModelDescription: Sendable {
     /// The name and metadata of the bundle; empty if it has none.
     public let name: String, details: String, identifier: String, version: String, author: String, license: String
-    /// The format of the model file: `tflite`, `tensorflow`, `onnx`, `openvino` or `paddle`.
+    /// The format of the model file: `tflite`, `tensorflow`, `onnx`, `openvino`, `paddle` or `coreml`; `pipeline` for a
+    /// pipeline.
     public let backend: String
     /// The inputs and outputs, in the bundle's order.
     public let inputs: [FeatureDescription], outputs: [FeatureDescription]
 
-    /// The one image input of an image model; nil if there is none, or another input that cannot be left out.
+    /// The only required input, if it is an image; otherwise nil.
     public var imageInput: FeatureDescription? {
         let needed = inputs.filter { !$0.isOptional }
         guard needed.count == 1, let input = needed.first, input.image != nil else { return nil }
@@ -178,12 +179,12 @@ public struct ModelDescription: Sendable {
     }
 
     /// The labels that `classify` returns: those of the first labelled output, or of the classes of an embedding; nil
-    /// if there are none.
+    /// if the model has no labels.
     public var classLabels: [String]? { classificationOutput?.labels ?? embeddingLabels }
     /// The labels of the classes that an embedding is compared with.
     var embeddingLabels: [String]?
 
-    /// The first labelled output, which `classify` reads; nil if there is none.
+    /// The first labelled output, which `classify` reads; nil if no output has labels.
     public var classificationOutput: FeatureDescription? {
         outputs.first { $0.labels != nil }
     }

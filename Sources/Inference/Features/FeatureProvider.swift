@@ -1,8 +1,8 @@
-/// Something that has values by name: the input and the output of a prediction (Core ML's `MLFeatureProvider`).
+/// A collection of named values: the input or output of a prediction (Core ML's `MLFeatureProvider`).
 public protocol FeatureProvider: Sendable {
     /// The names of the values, in order.
     var featureNames: [String] { get }
-    /// The value of a name, or nil if there is none.
+    /// The value with this name; nil if it does not exist.
     func featureValue(for name: String) -> FeatureValue?
 }
 
@@ -23,7 +23,7 @@ public struct DictionaryFeatureProvider: FeatureProvider, ExpressibleByDictionar
     /// The names of the values, in order.
     public var featureNames: [String] { values.map(\.name) }
 
-    /// The value of a name, or nil if there is none.
+    /// The value with this name; nil if it does not exist.
     public func featureValue(for name: String) -> FeatureValue? {
         values.first { $0.name == name }?.value
     }

@@ -4,7 +4,7 @@ public enum FeatureValue: Sendable {
     case image(EncodedImage)
     /// A tensor.
     case multiArray(MultiArray)
-    /// A tensor whose bytes another owner keeps.
+    /// A tensor with bytes that belong to another owner.
     case lentArray(LentArray)
     /// One integer.
     case int64(Int64)
@@ -16,7 +16,7 @@ public enum FeatureValue: Sendable {
     case strings(StringArray)
     /// Several values: a dictionary for each row, or a tensor for each target.
     case sequence([FeatureValue])
-    /// Numbers by label, in the order of the model's labels: what a labelled output becomes.
+    /// Numbers by label, in the order of the model's labels: the value of a labelled output.
     case dictionary([LabeledValue])
 
     /// A description of the kind of value, for error messages.
@@ -35,14 +35,14 @@ public enum FeatureValue: Sendable {
     }
 }
 
-/// A label with its number.
+/// A number with its label.
 public struct LabeledValue: Sendable, Hashable {
     /// The label.
     public let label: String
     /// The number.
     public let value: Double
 
-    /// A label with its number.
+    /// A number with its label.
     public init(label: String, value: Double) {
         self.label = label
         self.value = value

@@ -1,14 +1,15 @@
 package import ImagePipeline
 
-/// The pixels of a picture as it is displayed, and what is held for them until the last reference goes.
+/// The pixels of a picture as it is displayed, with their memory reservation, which is released with the last
+/// reference.
 package final class HeldPicture: Sendable {
-    /// Upright.
+    /// The pixels, upright.
     package let pixels: PixelImage
     /// The header of the picture.
     package let info: ImageInfo
     private let release: @Sendable () -> Void
 
-    /// - Parameter release: gives the memory's place in a budget back; called once.
+    /// - Parameter release: releases the memory reservation; called once.
     init(_ pixels: PixelImage, info: ImageInfo, release: @escaping @Sendable () -> Void) {
         self.pixels = pixels
         self.info = info

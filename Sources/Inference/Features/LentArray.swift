@@ -1,16 +1,17 @@
-/// A tensor whose bytes belong to another owner, such as a network buffer: it is copied once, into the engine's memory.
+/// A tensor with bytes that belong to another owner, such as a network buffer: it is copied only once, into the
+/// engine's memory.
 public struct LentArray: Sendable {
     /// The type of the elements; never ``ElementType/string``.
     public let elementType: ElementType
-    /// The extents; every axis fixed.
+    /// The shape; every axis is fixed.
     public let shape: Shape
     /// The number of bytes.
     public let byteCount: Int
     private let lend: @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void
 
-    /// A tensor whose bytes are lent out on demand: row-major, in the machine's byte order, at any alignment.
-    /// - Parameter lend: calls its argument once, with `byteCount` bytes, before it returns; called from any thread,
-    ///   maybe several times.
+    /// A tensor with bytes that are lent on demand: row-major, in the machine's byte order, with any alignment.
+    /// - Parameter lend: calls its argument once, with `byteCount` bytes, before it returns. It may be called several
+    ///   times, from any thread.
     /// - Throws: ``InferenceError/invalidInput(name:reason:)`` if the number of bytes does not match the shape.
     public init(
         elementType: ElementType, shape: Shape, byteCount: Int,
@@ -30,7 +31,7 @@ public struct LentArray: Sendable {
         self.lend = lend
     }
 
-    /// A tensor of the elements of an array, which must have the size that `elementType` says.
+    /// A tensor of an array's elements. Their size must be that of `elementType`.
     /// - Throws: ``InferenceError/invalidInput(name:reason:)`` if the number of elements does not match the shape.
     public init<Element: BitwiseCopyable & Sendable>(
         elementType: ElementType, shape: Shape, elements: [Element]
@@ -45,8 +46,8 @@ public struct LentArray: Sendable {
     /// The number of elements.
     public var count: Int { elementType.byteCount == 0 ? 0 : byteCount / elementType.byteCount }
 
-    /// Calls `body` with the bytes; the pointer is valid only during the call. If the owner lends another number of
-    /// bytes, `body` gets none.
+    /// Calls `body` with the bytes; the pointer is valid only during the call. If the owner lends a different number of
+    /// bytes, `body` is not called.
     public func withUnsafeBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
         lend { bytes in
             if bytes.count == byteCount { body(bytes) }

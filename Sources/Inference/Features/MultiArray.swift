@@ -1,8 +1,8 @@
-/// A tensor as a value: elements of one type in row-major order. Copies share storage until one is changed.
+/// A tensor as a value: elements of one type in row-major order. Copies share storage until one is modified.
 public struct MultiArray: Sendable, Hashable {
     /// The type of the elements; never ``ElementType/string``.
     public let elementType: ElementType
-    /// The extents; every axis fixed.
+    /// The shape; every axis is fixed.
     public let shape: Shape
     /// The elements in row-major order, in the machine's byte order: `shape.elementCount * elementType.byteCount`
     /// bytes.
@@ -33,7 +33,7 @@ public struct MultiArray: Sendable, Hashable {
     /// The number of elements.
     public var count: Int { elementType.byteCount == 0 ? 0 : bytes.count / elementType.byteCount }
 
-    /// The elements as doubles, in row-major order. Exact for all types but 64-bit integers past 2^53.
+    /// The elements as doubles, in row-major order. Exact for all types except 64-bit integers beyond 2^53.
     public var doubles: [Double] {
         bytes.withUnsafeBytes { raw in
             [Double](unsafeUninitializedCapacity: count) { buffer, initialized in

@@ -1,8 +1,8 @@
-/// A task that a model can do on a picture. The raw values are the last parts of the routes.
+/// A task that a model can perform on a picture. The raw values are the last segments of the routes.
 package enum ObservationTask: String, Sendable, CaseIterable {
     case detect, segment, keypoints, embed
 
-    /// The `type` in model.json of an output that this reads.
+    /// The `type` in model.json of an output for this task.
     package var outputType: String {
         switch self {
         case .detect: "boxes"
@@ -12,7 +12,7 @@ package enum ObservationTask: String, Sendable, CaseIterable {
         }
     }
 
-    /// The result of a model that does this, in words.
+    /// The result of the task, in words.
     package var gives: String {
         switch self {
         case .detect: "boxes"

@@ -1,9 +1,9 @@
-/// The extents of a tensor's axes, outermost first. An axis whose extent is not fixed is ``Shape/dynamic``.
+/// The extents of a tensor's axes, outermost first. An axis without a fixed extent is ``Shape/dynamic``.
 public struct Shape: Sendable, Hashable, ExpressibleByArrayLiteral, CustomStringConvertible {
-    /// Marks an axis whose extent each prediction may choose.
+    /// Marks an axis with an extent that each prediction may choose.
     public static let dynamic = -1
 
-    /// One extent per axis; ``dynamic`` or 0 and more.
+    /// One extent for each axis: ``dynamic``, or at least 0.
     public var dimensions: [Int]
 
     /// A shape of the given extents.
@@ -31,7 +31,7 @@ public struct Shape: Sendable, Hashable, ExpressibleByArrayLiteral, CustomString
         return count
     }
 
-    /// The extents without leading axes of 1 or of dynamic extent: what is left is one item of a batch.
+    /// The extents without leading axes of extent 1 or of dynamic extent: those of one item of a batch.
     var withoutBatch: [Int] {
         Array(dimensions.drop { $0 == 1 || $0 == Self.dynamic })
     }
@@ -42,11 +42,11 @@ public struct Shape: Sendable, Hashable, ExpressibleByArrayLiteral, CustomString
     }
 }
 
-/// The shapes that a model file allows for an input of open axes.
+/// The shapes that a model file allows for an input with open axes.
 package enum ShapeLimits: Sendable {
-    /// One of these.
+    /// One of these shapes.
     case shapes([[Int]])
-    /// Each extent from the first to the second number; nil for no limit.
+    /// Each extent is in the range from the first to the second number; nil for no upper limit.
     case ranges([(lower: Int, upper: Int?)])
 
     func allows(_ shape: Shape) -> Bool {
@@ -59,7 +59,7 @@ package enum ShapeLimits: Sendable {
         }
     }
 
-    /// True if there is more than one shape.
+    /// True if more than one shape is allowed.
     var allowsSeveral: Bool {
         switch self {
         case .shapes(let shapes): shapes.count > 1
@@ -67,7 +67,7 @@ package enum ShapeLimits: Sendable {
         }
     }
 
-    /// For messages.
+    /// The limits in words, for messages.
     var description: String {
         switch self {
         case .shapes(let shapes):

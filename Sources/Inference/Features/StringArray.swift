@@ -1,8 +1,8 @@
 /// A tensor of strings as a value, in row-major order.
 public struct StringArray: Sendable, Hashable {
-    /// The extents; every axis fixed.
+    /// The shape; every axis is fixed.
     public let shape: Shape
-    /// As many as the shape has elements.
+    /// The strings, as many as the shape has elements.
     public let elements: [String]
 
     /// A tensor of strings.

@@ -2,13 +2,13 @@ package import FoundationEssentials
 
 /// Reads the small files of a bundle; the engine reads large ones.
 package enum BundleFile {
-    /// The largest `model.json`, and the largest file of labels, in bytes.
+    /// The maximum size of `model.json`, and of a file of labels, in bytes.
     static let largestManifest = 16 << 20, largestLabels = 64 << 20
-    /// The largest file of taught classes: as large as all that a daemon keeps of taught models.
+    /// The maximum size of a file of taught classes in bytes: the limit for all taught models of a daemon.
     static let largestTaught = 1 << 30
 
-    /// The contents of a file, or why there are none. Blocks.
-    /// - Parameter most: bytes of the largest file that is read.
+    /// Reads the contents of a file, or returns the reason it cannot be read. Blocks.
+    /// - Parameter most: the maximum size of the file in bytes.
     package static func read(_ path: String, most: Int) -> Result<Data, Problem> {
         do throws(FileFailure) {
             let file = try OpenFile(path)
@@ -32,7 +32,7 @@ package enum BundleFile {
         }
     }
 
-    /// The reason why a file cannot be used: what follows its name in a sentence.
+    /// The reason a file cannot be used, as text after its name.
     package struct Problem: Error {
         package let reason: String
     }

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Writes files that are there after a power failure. Every call blocks.
+/// Writes files that survive a power failure. Every call blocks.
 enum DurableFiles {
-    /// Creates folders, one below the other, where they are missing. Only this user may look into them.
+    /// Creates a folder and its missing parents. Only this user may access them.
     static func create(folder path: String) throws(FileFailure) {
         guard mkdir(path, 0o700) != 0, errno != EEXIST else { return }
         guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {
@@ -12,7 +12,7 @@ enum DurableFiles {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileFailure(code: errno) }
     }
 
-    /// Writes a new file, and returns when the disk has it.
+    /// Writes a new file, and returns when it is on disk.
     static func write(_ bytes: [UInt8], to path: String) throws(FileFailure) {
         let file = try NewFile(path)
         try bytes.withUnsafeBytes { bytes -> Result<Void, FileFailure> in
@@ -21,7 +21,7 @@ enum DurableFiles {
         try file.sync()
     }
 
-    /// Copies a file, links followed, piece by piece.
+    /// Copies a file in parts, following links.
     static func copy(_ path: String, to target: String) throws(FileFailure) {
         let source = try OpenFile(path)
         let file = try NewFile(target)
@@ -35,7 +35,7 @@ enum DurableFiles {
         try file.sync()
     }
 
-    /// Returns when the disk has the names in a folder.
+    /// Returns when the names in a folder are on disk.
     static func sync(folder path: String) throws(FileFailure) {
         let file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard file >= 0 else { throw FileFailure(code: errno) }
@@ -43,7 +43,7 @@ enum DurableFiles {
         guard fsync(file) == 0 else { throw FileFailure(code: errno) }
     }
 
-    /// Renames, and returns when the disk has it.
+    /// Renames a file, and returns when the change is on disk.
     static func rename(_ path: String, to target: String) throws(FileFailure) {
         guard Glibc.rename(path, target) == 0 else { throw FileFailure(code: errno) }
         try sync(folder: target.lastIndex(of: "/").map { String(target[..<$0]) } ?? ".")

@@ -1,26 +1,26 @@
 internal import Glibc
 internal import SystemSupport
 
-/// The reason why the system does not let a file or folder be looked at.
+/// The reason the system refuses access to a file or folder.
 package struct FileFailure: Error, Sendable, Hashable {
     /// An errno(3).
     package let code: Int32
-    /// The kind of the file that lies there instead of a regular file, if that is the failure.
+    /// The kind of a special file, if the path is not a regular file.
     private let special: SpecialFile?
 
-    /// The failure of an errno(3).
+    /// The failure for an errno(3).
     package init(code: Int32, special: SpecialFile? = nil) {
         self.code = code
         self.special = special
     }
 
-    /// True if nothing exists there; links that lead nowhere, or round in a circle, count as nothing.
+    /// True if the path does not exist; links that have no target or form a cycle count as missing.
     package var isAbsence: Bool { code == ENOENT || code == ENOTDIR || code == ELOOP }
 
-    /// True if the disk, or the part of it that this user may fill, is full.
+    /// True if the disk or this user's quota on it is full.
     var isFullDisk: Bool { code == ENOSPC || code == EDQUOT }
 
-    /// The system's own words, and what can be done: what follows "cannot be read: ".
+    /// The system's message, and the remedy: the text after "cannot be read: ".
     package var reason: String {
         if let special { return special.reason }
         let text = SystemError.words(code)

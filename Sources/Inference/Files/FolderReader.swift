@@ -1,8 +1,8 @@
 internal import Glibc
 internal import SystemSupport
 
-/// Reads model folders: a missing entry differs from an unreadable one, because the one means that a model is gone and
-/// the other does not.
+/// Reads model folders. It distinguishes a missing entry from an unreadable one, because only a missing one means that
+/// a model is gone.
 package struct FolderReader: Sendable {
     /// The kind of the entry at a path, links followed.
     package enum Kind: Sendable, Hashable {
@@ -14,7 +14,7 @@ package struct FolderReader: Sendable {
     /// The kind of the entry at a path. Blocks.
     package var kind: @Sendable (_ path: String) throws(FileFailure) -> Kind
 
-    /// A reader of one's own.
+    /// A reader with other functions, for tests.
     package init(
         names: @escaping @Sendable (_ folder: String) throws(FileFailure) -> [String],
         kind: @escaping @Sendable (_ path: String) throws(FileFailure) -> Kind
@@ -23,7 +23,7 @@ package struct FolderReader: Sendable {
         self.kind = kind
     }
 
-    /// The file system's own answers: opendir(3), readdir(3), stat(2).
+    /// The file system: opendir(3), readdir(3), stat(2).
     package static let disk = FolderReader(names: names(in:), kind: kind(of:))
 
     private static func names(in folder: String) throws(FileFailure) -> [String] {

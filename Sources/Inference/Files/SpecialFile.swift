@@ -22,6 +22,6 @@ package enum SpecialFile: String, Sendable, Hashable {
         }
     }
 
-    /// The problem, to be put behind its name and "cannot be read: ".
+    /// The problem, as text after the file's name and "cannot be read: ".
     package var reason: String { "expected a regular file, found \(rawValue)" }
 }

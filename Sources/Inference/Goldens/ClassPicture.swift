@@ -1,12 +1,12 @@
 internal import ImagePipeline
 internal import Rollout
 
-/// A mask that was written as a PNG of class numbers, one byte each.
+/// Reads a mask from a PNG of class numbers, one byte for each pixel.
 enum ClassPicture {
-    /// The largest picture, in pixels.
+    /// The maximum number of pixels of a picture.
     private static let mostPixels = 64 << 20
 
-    /// The pixels of each number.
+    /// The mask of each class number.
     @Sendable static func masks(_ png: [UInt8]) throws(AnswerReader.Problem) -> [Int: RunMask] {
         func side(_ offset: Int) -> Int { png[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
         guard png.count > 33, png.starts(with: [0x89, 0x50, 0x4E, 0x47]) else {
@@ -48,7 +48,7 @@ enum ClassPicture {
 
     private static func runs(_ pixels: [UInt8], width: Int, height: Int) -> [Int: RunMask] {
         var counts = [[UInt32]](repeating: [], count: 256)
-        // Where the last run of each number ended.
+        // The end of the last run of each number.
         var ends = [Int](repeating: 0, count: 256)
         var place = 0
         var current = Int(pixels[0]), start = 0

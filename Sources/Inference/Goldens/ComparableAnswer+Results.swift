@@ -3,7 +3,7 @@ internal import Observations
 package import Rollout
 internal import SystemSupport
 
-// The results of a model, as answers that can be compared.
+// Converts the results of a model to answers that can be compared.
 
 extension ComparableAnswer {
     package init(_ result: ClassificationResult) {
@@ -13,7 +13,7 @@ extension ComparableAnswer {
             })
     }
 
-    /// Computes the run lengths of a mask: takes as long as writing it.
+    /// Computes the run lengths of a mask, which takes as long as writing it.
     package init(_ result: ObservationResult) {
         let side = Double(max(result.displayed.width, result.displayed.height))
         switch result.content {
@@ -24,7 +24,7 @@ extension ComparableAnswer {
         }
     }
 
-    /// Pictures among the outputs are compared by their pixels' bytes, as text.
+    /// Pictures among the outputs are compared by the digest of their bytes, as text.
     package init(_ prediction: Prediction) {
         var values: [String: OutputValue] = [:]
         for name in prediction.featureNames {
@@ -33,7 +33,7 @@ extension ComparableAnswer {
         self = .values(values)
     }
 
-    /// Adds a value under its name; those of a sequence each under their place in it.
+    /// Adds a value under its name; the values of a sequence each with their index.
     private static func add(_ value: FeatureValue, as name: String, to values: inout [String: OutputValue]) {
         switch value {
         case .dictionary(let labels):
@@ -52,7 +52,7 @@ extension ComparableAnswer {
         }
     }
 
-    /// The runs of a mask, at most.
+    /// The maximum number of runs of a mask.
     private static let mostRuns = 2_000_000
 
     private static func segments(_ mask: PictureMask, labels: [String]?) -> ComparableAnswer {

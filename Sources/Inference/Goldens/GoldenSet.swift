@@ -2,36 +2,37 @@ internal import Glibc
 internal import JSON
 package import Rollout
 
-/// A picture of a bundle's folder `golden`, with the answer that is expected.
+/// A picture in a bundle's folder `golden`, with the expected answer.
 package struct Golden: Sendable {
-    /// The picture's name, below the folder.
+    /// The picture's path relative to the folder.
     package let name: String
     let path: String
-    /// SHA-256 of the picture that was answered, in hexadecimal digits; nil where the line does not say.
+    /// The SHA-256 of the picture that was answered, in hexadecimal digits; nil if the line does not state it.
     let digest: String?
     package let expected: ComparableAnswer
 }
 
-/// The pictures of a bundle whose answers are known: `golden/expected.jsonl` and the pictures beside it.
+/// The goldens of a bundle, pictures with known answers: `golden/expected.jsonl` and the pictures next to it.
 package struct GoldenSet: Sendable {
-    /// The share of them that must be answered as expected.
+    /// The fraction of the goldens that must be answered as expected.
     package let agreement: Double
     package let goldens: [Golden]
 
     package static let folder = "golden", file = "expected.jsonl"
-    /// Pictures of a bundle.
+    /// The maximum number of pictures in a bundle.
     package static let most = 1_000
-    /// Bytes of `expected.jsonl`, of a line of it, and of a picture.
+    /// The maximum size in bytes of `expected.jsonl`, and of a picture.
     private static let largestFile = 256 << 20
     static let largestPicture = 64 << 20
-    /// The most problems that are reported of one file: a mistake in a script is often in every line.
+    /// The maximum number of problems that are reported for one file: a mistake in a script often repeats in every
+    /// line.
     private static let mostProblems = 10
 
-    /// Reads a bundle's goldens; what is wrong with them is a problem. Blocks.
+    /// Reads a bundle's goldens; each error is added to the problems. Blocks.
     /// - Parameters:
     ///   - path: the bundle's folder.
-    ///   - agreement: what model.json says; nil if it says nothing of goldens.
-    /// - Returns: nil where there are none.
+    ///   - agreement: the value in model.json; nil if it does not set one.
+    /// - Returns: nil if the bundle has no goldens.
     init?(bundle path: String, agreement: Double?, problems: ProblemList) {
         let folder = path + "/" + Self.folder, place = Self.folder + "/" + Self.file
         self.agreement = agreement ?? 1
@@ -51,13 +52,13 @@ package struct GoldenSet: Sendable {
             if goldens.isEmpty, reader.mistakes == 0 { problems.add(place, "has no line") }
         case .failure(let problem):
             goldens = []
-            // A folder of that name may be anything, as long as model.json does not speak of it.
+            // A folder of that name may serve another purpose, unless model.json mentions goldens.
             guard agreement != nil || problem.reason != "is missing" else { return nil }
             problems.add(place, problem.reason)
         }
     }
 
-    /// The reading of the lines.
+    /// Reads the lines.
     private struct Reader {
         let folder: String
         let problems: ProblemList
@@ -80,7 +81,7 @@ package struct GoldenSet: Sendable {
                     throw AnswerReader.Problem("is not valid JSON: \(error.reason)")
                 }
                 let golden = try golden(value)
-                // As with --resume, the last line of a picture counts.
+                // As with --resume, the last line for a picture is used.
                 if let before = places[golden.name] {
                     goldens[before] = golden
                 } else {
@@ -115,7 +116,7 @@ package struct GoldenSet: Sendable {
             return Golden(name: name, path: folder + "/" + name, digest: digest, expected: expected)
         }
 
-        /// The name below the folder. Commands that were called elsewhere write the way to it, too.
+        /// The path relative to the folder. Commands that were called in another folder also write the path to it.
         private func name(_ file: String) throws(AnswerReader.Problem) -> String {
             func refusal(_ reason: String) -> AnswerReader.Problem {
                 AnswerReader.Problem("\"\(file.prefix(200))\" \(reason)")

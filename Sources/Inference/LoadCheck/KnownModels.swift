@@ -2,16 +2,15 @@ internal import FoundationEssentials
 internal import Glibc
 internal import Synchronization
 
-/// The models that have been loaded without harm, by path, with the state of their files then.
+/// The models that have passed the load check, by path, with the state of their files at that time.
 ///
-/// Kept in a file that may be lost, shared or damaged at any time: the worst of it is a load check that need not have
-/// been.
+/// Stored in a file that may be lost, shared or damaged at any time: the worst effect is an unnecessary load check.
 final class KnownModels: Sendable {
-    /// The models that this process knows, whatever becomes of the file; by circumstances and path.
+    /// The models that this process knows, regardless of the file; by circumstances and path.
     private static let ofThisProcess = Mutex<[String: String]>([:])
-    /// Entries that the file keeps at most.
+    /// The maximum number of entries in the file.
     private static let most = 1_000
-    /// A file larger than that is not ours.
+    /// The maximum size of the file in bytes: a larger one was not written by Ocelli.
     private static let largest = 16 << 20
 
     private let file: String?
@@ -39,7 +38,7 @@ final class KnownModels: Sendable {
         if entries.count >= Self.most { entries.removeAll() }
         entries[key] = identity
         guard let data = try? JSONEncoder().encode(entries) else { return }
-        // Whole or not at all: it is renamed into its place. A cache that cannot be written is one that is not there.
+        // Written atomically, by renaming. If the cache is not writable, the entry is not stored.
         try? data.write(to: URL(fileURLWithPath: file), options: .atomic)
     }
 

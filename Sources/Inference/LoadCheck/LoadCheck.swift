@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// Loads models in a separate process before they are loaded into this one.
 ///
-/// Engines read files of many formats in C++, and some damaged files make them crash, run forever, or
-/// use all memory. Therefore a model that has not been loaded here before is first loaded where this does
-/// no harm. For files that passed, the result is cached until they change.
+/// Engines read files of many formats in C++, and some damaged files make them crash, run forever, or use all memory.
+/// Therefore a model that has not been loaded here before is first loaded in a process that can fail without harm. For
+/// files that passed, the result is cached until they change.
 public final class LoadCheck: Sendable {
     /// The outcome of a load check.
     public enum Outcome: Sendable {
@@ -18,16 +18,16 @@ public final class LoadCheck: Sendable {
         case refused([BundleProblem])
         /// The process ended without an outcome; with the way it ended.
         case lost(String)
-        /// It could not be tried; with the reason.
+        /// The check was not possible; with the reason.
         case impossible(String)
     }
 
-    /// The findings of the load check that a load should know of.
+    /// The results of the load check that a load uses.
     struct Report {
         var compiledAnew = false
         var engineComparison: UInt64 = 0
         var problem: String?
-        /// True if the model was loaded elsewhere; false if that could not be tried.
+        /// True if the model was loaded in a separate process; false if that was not possible.
         var wasTried: Bool { problem == nil }
     }
 
@@ -36,20 +36,20 @@ public final class LoadCheck: Sendable {
 
     /// A load check.
     /// - Parameters:
-    ///   - file: where the models that passed are remembered over restarts; nil remembers them in this process only.
-    ///   - circumstances: what a load check's outcome depends on beside the files: versions, devices. Others need
-    ///     another load check.
-    ///   - attempt: loads what is at a path, elsewhere; may block for as long as that takes.
+    ///   - file: the file that stores the models that passed across restarts; nil stores them in this process only.
+    ///   - circumstances: the data, in addition to the files, that the outcome depends on: versions, devices. If it
+    ///     changes, models are checked again.
+    ///   - attempt: loads the model at a path in another process; may block during that time.
     public init(remembering file: String?, circumstances: String, attempt: @escaping @Sendable (String) -> Outcome) {
         known = KnownModels(file: file, circumstances: circumstances)
         self.attempt = attempt
     }
 
-    /// True if a bundle or model file went through a load check before. Blocks.
+    /// True if a bundle or model file has passed the load check before. Blocks.
     func knows(_ path: String, stamp: BundleStamp) -> Bool { known.contains(path, identity: stamp.identity) }
 
-    /// Tries a bundle or model file if it is not known. Blocks.
-    /// - Returns: nil if nothing had to be done.
+    /// Checks a bundle or model file unless it is known. Blocks.
+    /// - Returns: nil if no check was necessary.
     func run(_ path: String, name: String, stamp: BundleStamp) throws(InferenceError) -> Report? {
         let identity = stamp.identity
         if known.contains(path, identity: identity) { return nil }
@@ -62,13 +62,15 @@ public final class LoadCheck: Sendable {
         case .lost(let reason):
             throw .invalidBundle(name: name, problems: [BundleProblem(path: "", reason: reason)])
         case .impossible(let reason):
-            // Not the model's fault: to refuse it would make every model unavailable where processes cannot be started.
+            // Not the model's fault: refusing it would make every model unavailable on machines where processes cannot
+            // be started.
             return Report(problem: reason)
         }
     }
 }
 
 extension LoadCheck: Equatable {
-    /// Trials of the same circumstances are one: a model that went through one need not be loaded again for the other.
+    /// Load checks with the same circumstances are equal: a model that has passed one need not be checked again by the
+    /// other.
     public static func == (a: LoadCheck, b: LoadCheck) -> Bool { a.known.circumstances == b.known.circumstances }
 }

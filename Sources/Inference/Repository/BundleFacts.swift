@@ -10,40 +10,40 @@ struct BundleFacts: Sendable {
     private(set) var version = "1"
     /// True if the bundle describes one picture in and labels out.
     private(set) var classifiesPictures = false
-    /// The tasks that it does on pictures, beside classification.
+    /// The tasks that it performs on pictures, in addition to classification.
     private(set) var tasks: [ObservationTask] = []
-    /// The names of the models that it runs, of a pipeline; empty for a model.
+    /// The names of the models that a pipeline runs; empty for a model.
     private(set) var pipelineModels: Set<String> = []
-    /// True if only loading the model shows whether it takes a picture and what it finds there: it has no model.json.
+    /// True if only loading the model shows whether it takes a picture and what its outputs mean: it has no model.json.
     private(set) var isUndetermined = false
-    /// True if model.json marks something as not decided yet: requests that name no model do not get such a one.
+    /// True if model.json has an undecided entry: requests without a model name do not get such a model.
     private(set) var isUndecided = false
     /// The state of the files; nil if the bundle could not be read.
     private var stamp: BundleStamp?
-    /// Bytes of its files; nil if they could not be looked at.
+    /// The total size of its files in bytes; nil if they could not be read.
     var bytes: Int? { stamp?.bytes }
 
-    /// The maximum time of reading files; a model whose files take longer counts as one of which nothing is known.
+    /// The maximum time for reading the files; after it, a model counts as unreadable.
     static let patience = Duration.seconds(5)
-    /// The problem of such a model.
+    /// The problem reported for such a model.
     static let silence = "has files that could not be read within 5 s: check the disk and the mount"
 
-    /// ``init(path:links:)`` within ``patience``: a file system may hang, and must not hold up the models of others.
-    /// Blocks.
+    /// Calls ``init(path:links:)`` within ``patience``: a file system that hangs must not delay other models. Blocks.
     static func read(_ path: String, links: LinkPolicy) -> BundleFacts {
         LoaderThread.wait(within: patience, on: path) { BundleFacts(path: path, links: links) } ?? BundleFacts()
     }
 
-    /// True if the files, as they were looked at, went through the load check before.
+    /// True if the files, in the state that was read, have passed the load check before.
     func isKnown(to check: LoadCheck?, at path: String) -> Bool {
         guard let stamp, let check else { return false }
         return check.knows(path, stamp: stamp)
     }
 
-    /// The facts of a bundle that cannot be read: none.
+    /// The facts of a bundle that cannot be read: the defaults.
     init() {}
 
-    /// Reads what is at a path. A bundle that cannot be read says nothing: loading it then says what is wrong. Blocks.
+    /// Reads the bundle at a path. A bundle that cannot be read has default facts: loading it reports the error.
+    /// Blocks.
     init(path: String, links: LinkPolicy) {
         do throws(InferenceError) {
             let bundle = try ModelBundle(path: path, links: links)
@@ -52,7 +52,7 @@ struct BundleFacts: Sendable {
                 classifiesPictures = CoreMLFile.description(ofFileAt: bundle.source.path)?.classifiesPictures ?? false
             }
             guard let manifest = bundle.manifest else {
-                // Whether the labels fit the output is known when it is loaded.
+                // Whether the labels fit the output is known only when the model is loaded.
                 if let facts = bundle.facts {
                     isUndetermined = facts.sheet.framing != nil
                     classifiesPictures = isUndetermined && (facts.sheet.labels != nil || !facts.labelFiles.isEmpty)
@@ -74,7 +74,7 @@ struct BundleFacts: Sendable {
         }
     }
 
-    /// Takes over what the loaded model turned out to do.
+    /// Replaces the declared facts by those of the loaded model.
     mutating func settle(_ model: Model) {
         classifiesPictures = model.isImageClassifier
         tasks = model.tasks
@@ -82,7 +82,8 @@ struct BundleFacts: Sendable {
         isUndetermined = false
     }
 
-    /// The facts as they are now: a bundle that was damaged keeps those that it had, as it keeps its place. Blocks.
+    /// Reads the facts again if the files have changed. A bundle that can no longer be read keeps its facts, as it
+    /// keeps its place. Blocks.
     func readAnew(_ path: String, links: LinkPolicy) -> BundleFacts {
         let before = self
         return LoaderThread.wait(within: Self.patience, on: path) {

@@ -1,9 +1,10 @@
-/// The model that a request means which names none.
+/// The model for a request without a model name.
 package enum DefaultModel: Sendable, Hashable {
-    /// - Parameter isAvailable: whether it answers, now or once a request has loaded it. Where no model does, one that
-    ///   was unloaded or has failed is meant, so that the answer says so.
+    /// - Parameter isAvailable: whether the model answers, now or after a request has loaded it. If no model does, an
+    ///   unloaded or failed one is chosen, so that the error states its condition.
     case model(String, isAvailable: Bool)
-    /// The first by name that would be meant if its model.json were finished (`$decide`): it is asked by its name only.
+    /// The first by name that would be chosen if its model.json were complete (`$decide`): it answers only requests
+    /// that name it.
     case undecided(String)
     case none
 
@@ -13,17 +14,17 @@ package enum DefaultModel: Sendable, Hashable {
         case task(ObservationTask)
     }
 
-    /// The properties of a version that decide whether it is meant.
+    /// The properties of a version that decide whether its model is chosen.
     package struct Candidate: Sendable, Hashable {
-        /// It is ready, and does what is asked.
+        /// True if it is ready, and performs the task.
         package var isReady: Bool
-        /// Its files say that it does what is asked.
+        /// True if its files declare the task.
         package var isDeclared: Bool
-        /// Only loading it shows what it does.
+        /// True if only loading it shows its task.
         package var isUndetermined: Bool
-        /// Its model.json is not finished.
+        /// True if its model.json is incomplete.
         package var isUndecided: Bool
-        /// It is a pipeline: adding one must not change what routes without a name mean.
+        /// True for a pipeline: adding one must not change the default model of a route.
         package var isPipeline = false
         /// See ``VersionMachine/isToCome``.
         package var isToCome: Bool
@@ -45,23 +46,23 @@ package enum DefaultModel: Sendable, Hashable {
         }
     }
 
-    /// The decision while the versions of the models are gone through, in any order: the best rank counts, then the
-    /// first by name.
+    /// The decision while the versions of all models are visited, in any order: the best rank wins, then the first by
+    /// name.
     package struct Decision: Sendable {
         private enum Rank: Int {
             case chosen, ready, toCome, undetermined, unavailable, undecided
         }
 
         private let purpose: Purpose
-        /// The model that is meant whatever others there are, if it can be: that of the settings, or the one of before.
+        /// The model that is chosen before all others, if it qualifies: the model of the settings, or the fixed one.
         package let preferred: String?
         private let isConfigured: Bool
         private var best: (rank: Rank, name: String)?
 
         /// - Parameters:
-        ///   - configured: `default_model`; empty for none. For classification it is meant even where there is no such
-        ///     model; for other tasks, if it does them.
-        ///   - settled: the model that has been meant so far; nil for none.
+        ///   - configured: `default_model`; empty if not set. For classification it is chosen even if the model does
+        ///     not exist; for other tasks, if it performs them.
+        ///   - settled: the default model so far; nil if none is fixed.
         package init(_ purpose: Purpose, configured: String, settled: String?) {
             self.purpose = purpose
             isConfigured = !configured.isEmpty
@@ -103,8 +104,8 @@ package enum DefaultModel: Sendable, Hashable {
             return candidate.isUndecided ? .undecided : .unavailable
         }
 
-        /// The tasks of lazy models without model.json are known when they are loaded. One of these comes last, and may
-        /// turn out to do something else.
+        /// The tasks of lazy models without model.json are known only when they are loaded. Such a model ranks last
+        /// among those that can answer, and may turn out to perform another task.
         private func mayBeLoaded(_ candidate: Candidate) -> Bool {
             purpose != .classification && candidate.isUndetermined && candidate.isToCome
         }

@@ -1,18 +1,18 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// The pictures that two versions answer most differently, as files: `keep_differences`. They are pictures of clients,
-/// and are removed with the comparison that they are of. All of it blocks.
+/// The pictures whose answers differ most between two versions, as files (`keep_differences`). They are pictures of
+/// clients and are removed together with their comparison. All functions block.
 package struct DifferenceFolder: Sendable {
     /// `state_dir`.
     private let path: String
 
     package init(path: String) { self.path = path }
 
-    /// The largest picture that is kept, in bytes: of each model there are at most ten.
+    /// The maximum size of a kept picture in bytes; at most ten are kept for each model.
     private static let largest = 20 << 20
 
-    /// Writes a picture under its digest, and removes those that are no longer among the ten.
+    /// Writes a picture under its digest, and removes the pictures that are no longer among the ten.
     package func keep(_ picture: [UInt8], _ id: String, of model: String, among ids: [String]) {
         guard picture.count <= Self.largest, ids.contains(id) else { return }
         let folder = folder(of: model)

@@ -1,32 +1,32 @@
 /// Decides, by regular scans of the model folders, which entries have changed and are stable again.
 ///
-/// An entry that is being copied is different in each scan. An entry that differs from its last loaded state, and is
-/// the same as in the previous scan, is loaded. Entries are identified by their paths; a stamp describes the state of
-/// an entry.
+/// An entry that is being copied differs in each scan. An entry is loaded when it differs from its last loaded state
+/// and equals its state in the previous scan. Entries are identified by their paths; a stamp describes the state of an
+/// entry.
 package struct FolderWatch<Stamp: Equatable & Sendable>: Sendable {
     /// The result of a scan.
     package struct Change: Sendable, Hashable {
-        /// Entries to act upon: new, changed or gone, and at rest.
+        /// Entries to act upon: new, changed or gone, and stable.
         package var settled: Set<String> = []
-        /// Entries that have changed and are not at rest.
+        /// Entries that have changed and are not stable.
         package var unsettled: Set<String> = []
     }
 
-    /// The stamps that were acted upon.
+    /// The stamps of the entries when they were last acted upon.
     private var known: [String: Stamp]
-    /// The stamps that were seen last.
+    /// The stamps of the previous scan.
     private var last: [String: Stamp]
 
-    /// - Parameter first: what there is at the beginning, which is acted upon elsewhere.
+    /// - Parameter first: the entries at the beginning; the caller acts upon them.
     package init(_ first: [String: Stamp]) {
         known = first
         last = first
     }
 
-    /// A further scan.
+    /// Compares a further scan with the previous ones.
     /// - Parameters:
-    ///   - now: what there is.
-    ///   - unreadable: paths that cannot be read: what was there, or below, is not gone.
+    ///   - now: the entries of this scan.
+    ///   - unreadable: paths that cannot be read: known entries at or below them are not gone.
     package mutating func scan(_ now: [String: Stamp], unreadable: Set<String> = []) -> Change {
         var change = Change()
         var now = now

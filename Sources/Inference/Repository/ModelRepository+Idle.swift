@@ -3,8 +3,8 @@ internal import Synchronization
 package import SystemSupport
 
 extension ModelRepository {
-    /// Unloads lazy models whose idle time exceeds the limit; the next request loads them again. Releases
-    /// unused variants for single-stream predictions. Call it regularly.
+    /// Unloads lazy models with an idle time above the limit; the next request loads them again. Releases unused
+    /// variants for single-stream predictions. Call it regularly.
     public func unloadIdle() {
         for item in allVersions {
             if item.isIdle, item.unload() {
@@ -14,9 +14,8 @@ extension ModelRepository {
         }
     }
 
-    /// Unloads up to so many lazy models, those idle for longest first, for another one that needs their threads, and
-    /// waits until they are released: the engine gives their threads to others only then. Returns whether there was
-    /// one.
+    /// Unloads up to `count` lazy models, the longest idle first, for another model that needs their threads, and waits
+    /// until they are released, because the engine frees their threads only then. Returns whether any was unloaded.
     func unloadIdlest(_ count: Int, for other: ModelVersion) async -> Bool {
         let idle =
             allVersions
@@ -32,20 +31,20 @@ extension ModelRepository {
             let why = "it was idle, and there were no more threads for model \(other.name)"
             onEvent(.unloaded(name: item.name, version: item.version, why: why))
         }
-        // Requests that came meanwhile may hold one for long: then the next attempt decides.
+        // Requests that arrived meanwhile may hold a model for long; then the next attempt decides.
         for _ in 0..<100 where released.contains(where: { $0.model != nil }) {
             try? await Task.sleep(for: .milliseconds(10))
         }
         return !released.isEmpty
     }
 
-    /// A model that is to be released.
+    /// A weak reference to a model that will be released.
     private struct Released: Sendable {
         weak let model: Model?
         init(_ model: Model?) { self.model = model }
     }
 
-    /// The interval at which ``unloadIdle()`` is worth a call: a process at rest should sleep.
+    /// The interval for calling ``unloadIdle()``; long if no model can idle out, because an idle process should sleep.
     package var idleInterval: Duration {
         allVersions.contains(where: \.mayIdleOut) ? .seconds(1) : .seconds(10)
     }
@@ -55,7 +54,7 @@ extension ModelRepository {
         allVersions.compactMap { $0.readyModel?.lastActivity }.max()
     }
 
-    /// Releases what models keep for the next predictions: for when none come.
+    /// Releases the buffers that models keep for the next predictions. Call it when no predictions arrive.
     package func releaseMemory() {
         for item in allVersions { item.readyModel?.releaseMemory() }
         ImagePipeline.releaseMemory()

@@ -3,15 +3,15 @@ internal import Synchronization
 internal import SystemSupport
 
 extension ModelRepository {
-    /// Loads the versions of every `eager` model that are wanted and not loaded; where the one that is to serve fails,
-    /// the next lower one. Failures are reported as events and states.
+    /// Loads every `eager` version that ``wanted(of:)`` returns and that is not loaded; if the version that should
+    /// serve fails, the next lower one. Failures are reported as events and states.
     public func loadEager() async {
         let items = names.flatMap { wanted(of: $0) }.filter { $0.policy == .eager && !isOutOfReach($0) }
         await load(items, again: false)
     }
 
-    /// The versions of a model that are loaded without being asked for, the one that is to serve first: beside it the
-    /// candidate, and the highest, where another is named to serve.
+    /// The versions of a model that are loaded without a request, the one that should serve first; then the candidate,
+    /// and the highest version if the rollout names another to serve.
     func wanted(of name: String) -> [ModelVersion] {
         let descending = versions(of: name).sorted { $0.order > $1.order }
         guard let rollout = rollouts.withLock({ $0[name] })?.view else { return Array(descending.prefix(1)) }
@@ -28,11 +28,11 @@ extension ModelRepository {
         return wanted
     }
 
-    /// Loads versions, several at a time, the cheapest first; of a model that does not serve after that, the next lower
+    /// Loads versions, several at a time, the cheapest first; if a model does not serve after that, its next lower
     /// version.
     private func load(_ items: [ModelVersion], again: Bool) async {
         let costs = await LoaderThread.run { items.map { ($0, $0.rememberedCost) } }.sorted { $0.1 < $1.1 }
-        // All of them are in line before the first one is waited for.
+        // Queue all loads before waiting for the first one.
         let begun = costs.map { item, cost in
             let request = request(item, cost, again: again)
             return (item, request, item.begin(request))
@@ -40,7 +40,7 @@ extension ModelRepository {
         await withTaskGroup { group in
             for (item, request, start) in begun {
                 group.addTask {
-                    // A failure is an event, and what served before keeps serving.
+                    // A failure is reported as an event; the previous model keeps serving.
                     _ = try? await item.load(request, begun: start)
                     await self.loadHighestGood(of: item.name)
                 }
@@ -49,8 +49,8 @@ extension ModelRepository {
         await renewPipelines { _ in true }
     }
 
-    /// Loads the highest version of a model that can be loaded, if that is not loaded; those that have just failed are
-    /// passed over.
+    /// Loads the highest version of a model that can be loaded, unless it is loaded already; skips versions that have
+    /// just failed.
     private func loadHighestGood(of name: String) async {
         let rollout = rollouts.withLock { $0[name] }?.view
         for item in versions(of: name).sorted(by: { $0.order > $1.order })
@@ -63,12 +63,12 @@ extension ModelRepository {
     /// Reloads a model while the old one serves, and switches when the new one is ready; the old one finishes its
     /// requests. A model that was unloaded is loaded again, with all its versions.
     public func reload(_ name: String) async throws(InferenceError) {
-        // Not the one that answers: where the one that is to serve has failed, it is the one to be tried again.
+        // Not the version that answers now: if the version that should serve has failed, it must be tried again.
         let wanted = wanted(of: name)
         let first = if let first = wanted.first { first } else { try highest(of: name) }
         for item in versions(of: name) { item.release() }
         defer { for item in wanted.dropFirst() { begin(item) } }
-        // What was a model may be a pipeline now, which is loaded in another way.
+        // A folder that held a model may now hold a pipeline, which is loaded in another way.
         await LoaderThread.run { first.readFacts() }
         do throws(InferenceError) {
             _ = try await load(first, again: true, bringsBack: true)
@@ -79,22 +79,22 @@ extension ModelRepository {
         await renewPipelines { $0.contains(name) }
     }
 
-    /// Reloads the version that a model serves, while it serves. Does nothing where it serves no more.
+    /// Reloads the version that serves a model, while it serves. Does nothing if the model no longer serves.
     public func reload(servedBy model: Model) async throws(InferenceError) {
         for item in names.flatMap({ versions(of: $0) }) where item.readyModel === model {
             _ = try await load(item, again: true)
         }
     }
 
-    /// Takes a model out of service because of what it answers, and loads its version again; meanwhile a lower version
-    /// answers, or requests wait for the load. Does nothing where the model serves no more.
-    /// - Throws: where it cannot be loaded again: the version has failed.
+    /// Takes a model out of service because of wrong answers, and loads its version again; meanwhile a lower version
+    /// answers, or requests wait for the load. Does nothing if the model no longer serves.
+    /// - Throws: if it cannot be loaded again: the version has failed.
     package func replace(_ model: Model, because reason: String) async throws(InferenceError) {
         for item in names.flatMap({ versions(of: $0) }) where item.fail(model, because: reason) {
             var problem = BundleProblem(path: "", reason: reason)
             problem.isOfGoldens = true
             onEvent(.failed(name: item.name, version: item.version, reason: reason, problems: [problem]))
-            // Begun first: a request for a pipeline then waits for this load.
+            // Begin the load first, so that a request for a pipeline waits for it.
             begin(item)
             unloadPipelines(of: item.name, keeping: model, holdsBack: false, because: "gives wrong answers")
             do throws(InferenceError) {
@@ -110,10 +110,10 @@ extension ModelRepository {
 
     /// Reloads every version that is loaded, or should be, while the old one serves; see ``reload(_:)``. Versions whose
     /// files and configuration have not changed are not reloaded; versions whose last load failed are loaded again.
-    /// Models that were unloaded on request stay unloaded; models whose files cannot be read stay as they are.
+    /// Models that were unloaded on request stay unloaded; models whose files cannot be read stay unchanged.
     public func reloadAll() async { await reload { _ in true } }
 
-    /// The same for the versions at some places; those that are already loaded are not reported.
+    /// Reloads the versions at some paths; those that are already loaded and unchanged are not reported.
     func reload(at paths: Set<String>) async {
         await reload(tellsUnchanged: false) { item in
             paths.contains(item.path) || item.unreadable.map { paths.contains($0.path) } ?? false
@@ -147,7 +147,7 @@ extension ModelRepository {
         await load(changed, again: true)
     }
 
-    /// True if nothing can be loaded or reloaded because the files cannot be read. Reports that as an event.
+    /// True if nothing can be loaded or reloaded because the files cannot be read. Reports this as an event.
     private func isOutOfReach(_ item: ModelVersion) -> Bool {
         guard let reason = item.unreadable?.reason else { return false }
         if item.readyModel != nil {
@@ -160,8 +160,8 @@ extension ModelRepository {
         return true
     }
 
-    /// Unloads all versions of a model: requests that it has accepted are finished, later ones are refused until it is
-    /// loaded again.
+    /// Unloads all versions of a model: accepted requests are finished, later ones are refused until it is loaded
+    /// again.
     public func unload(_ name: String) throws(InferenceError) {
         let versions = items.withLock { $0[name] ?? [] }
         guard !versions.isEmpty else { throw .modelNotFound(name: name, known: names) }
@@ -185,15 +185,15 @@ extension ModelRepository {
         }
     }
 
-    /// Begins a load as files and configuration are now, and does not wait for it.
+    /// Begins a load with the present files and configuration, and does not wait for it.
     func begin(_ item: ModelVersion) { _ = item.begin(request(item, item.cost, again: true)) }
 
-    /// Begins a load of a version that failed so long ago, and does not wait for it.
+    /// Begins a load of a version if its last load failed at least this time ago, and does not wait for it.
     func beginAgain(_ item: ModelVersion, after time: Duration) {
         item.beginAgain(request(item, item.cost, again: true), after: time)
     }
 
-    /// The load itself reports how it went, not those who wait for it: all of them may be gone by then.
+    /// The load itself reports its outcome, not its waiters: all of them may have gone by then.
     private func request(
         _ item: ModelVersion, _ cost: LoadCost, again: Bool, bringsBack: Bool = false
     ) -> ModelVersion.LoadRequest {

@@ -3,7 +3,7 @@ internal import SystemSupport
 /// Pipelines and their models stay together: a pipeline keeps the models that it was loaded with, and is loaded again,
 /// as a whole, when one of them is replaced.
 extension ModelRepository {
-    /// Loads a pipeline of the models that are served; those that are not ready are loaded first.
+    /// Loads a pipeline from the models that are served; those that are not ready are loaded first.
     func loadPipeline(
         _ item: ModelVersion, _ configuration: ModelConfiguration
     ) async -> Result<Model, InferenceError> {
@@ -29,7 +29,7 @@ extension ModelRepository {
         }
         let (bundle, advice) = try await LoaderThread.run(read).get()
         guard let description = bundle.manifest?.pipeline else {
-            // It was one when the folders were looked at.
+            // It was a pipeline when the folders were scanned.
             return try await Model.load(
                 contentsOf: path, name: name, configuration: configuration, version: item.numbered)
         }
@@ -51,7 +51,7 @@ extension ModelRepository {
         return model
     }
 
-    /// The models that a pipeline names, ready; each that is missing is a problem, at every place that names it.
+    /// The models that a pipeline names, ready; each missing one is reported as a problem at every place that names it.
     private func models(
         of description: PipelineDescription, name: String, problems: ProblemList
     ) async -> [String: Model] {
@@ -63,7 +63,7 @@ extension ModelRepository {
             if wanted == name {
                 reason = "is the pipeline itself: a stage runs a model"
             } else if versions(of: wanted).contains(where: { !$0.facts.pipelineModels.isEmpty }) {
-                // Before it is waited for: it may wait for this one.
+                // Checked before waiting for it: that pipeline may wait for this one.
                 reason = "\"\(wanted)\" is a pipeline itself: stages run models"
             } else {
                 do throws(InferenceError) {
@@ -78,13 +78,13 @@ extension ModelRepository {
         return models
     }
 
-    /// Loads the pipelines again whose models are others now, and those that waited for one.
-    /// - Parameter names: whether a pipeline of these models is meant.
+    /// Reloads the pipelines whose models have been replaced, and those that wait for a model.
+    /// - Parameter names: whether to consider a pipeline of these models.
     func renewPipelines(_ names: (Set<String>) -> Bool) async {
         for item in allVersions where names(item.facts.pipelineModels) && !item.facts.pipelineModels.isEmpty {
             if let awaited = item.awaitedModel, (try? readyModel(named: awaited)) != nil {
                 item.awaitedModel = nil
-                // A request may have brought it back.
+                // A request may have loaded it already.
                 guard item.readyModel != nil else {
                     _ = try? await load(item, again: true, bringsBack: true)
                     continue
@@ -94,17 +94,17 @@ extension ModelRepository {
                 item.readyModel != nil || item.isLoading
                 || item.policy == .eager && !item.isHeldBack && wanted(of: item.name).contains { $0 === item }
             guard isWanted, item.unreadable == nil, await item.isCurrent == false else { continue }
-            // A failure is an event, and what served before keeps serving.
+            // A failure is reported as an event; the previous model keeps serving.
             _ = try? await load(item, again: true)
         }
     }
 
-    /// Unloads the pipelines that run a model which is no longer served: its memory is to be free, or its answers are
-    /// wrong. They come back with it.
+    /// Unloads the pipelines that run a model which is no longer served, to free the model's memory or to stop its
+    /// wrong answers. They are loaded again with the model.
     /// - Parameters:
-    ///   - model: only those that keep this one; nil for all.
-    ///   - holdsBack: whether requests for them must not load them again; where they may, they wait for the model.
-    ///   - why: what became of the model.
+    ///   - model: only the pipelines that keep this model; nil for all.
+    ///   - holdsBack: whether requests for them must not load them again; if false, such requests wait for the model.
+    ///   - why: the reason the model is not served.
     func unloadPipelines(of name: String, keeping model: Model? = nil, holdsBack: Bool, because why: String) {
         for item in allVersions where item.facts.pipelineModels.contains(name) {
             guard let pipeline = item.readyModel?.pipeline, model.map(pipeline.keeps) ?? true else { continue }

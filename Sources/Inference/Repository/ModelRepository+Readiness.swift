@@ -9,13 +9,13 @@ extension ModelRepository {
     public struct Missing: Sendable, Hashable {
         /// Its name.
         public let name: String
-        /// The state of the version that would answer, failed if none may; nil if there is no such model.
+        /// The state of the version that would answer, failed if none may; nil if the model does not exist.
         public let state: ModelState?
-        /// The time for which that version has been loading; nil if it is not, or waits for its turn.
+        /// The time for which that version has been loading; nil if it is not loading, or is queued.
         public let loadingTime: Duration?
     }
 
-    /// The models that must be ready but are not, by name.
+    /// The models that must be ready but are not, sorted by name.
     ///
     /// A lazy model that has not failed counts as ready: the first request loads it. A model that a client has unloaded
     /// does not count, unless the condition names it.
@@ -39,7 +39,7 @@ extension ModelRepository {
             return missing.sorted().map { name in
                 let versions = models[name] ?? []
                 let record = VersionSituation.answering(versions.map(\.1)).map { versions[$0].0.record }
-                // There are versions, and none may serve.
+                // The model has versions, but none may serve.
                 let reason = versions.isEmpty ? nil : rollouts[name]?.absence
                 let state = record?.state ?? reason.map { .failed(reason: $0) }
                 return Missing(name: name, state: state, loadingTime: record?.loadingTime)

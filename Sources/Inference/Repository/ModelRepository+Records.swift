@@ -1,14 +1,14 @@
 internal import Synchronization
 
 extension ModelRepository {
-    /// Every version of every model, by name, versions ascending.
+    /// Every version of every model, sorted by name and ascending version.
     public var records: [ModelRecord] {
         allVersions
             .sorted { ($0.name, $0.order) < ($1.name, $1.order) }
             .map(\.record)
     }
 
-    /// The models that are ready now, in no order.
+    /// The models that are ready now, unordered.
     package var readyModels: [Model] { allVersions.compactMap(\.readyModel) }
 
     /// The names of all models.

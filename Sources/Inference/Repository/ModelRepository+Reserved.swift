@@ -1,17 +1,17 @@
 internal import Synchronization
 
-/// Names that belong to others than the repository: models of these names are not served.
+/// Names that are reserved for other uses: models of these names are not served.
 extension ModelRepository {
     struct Reserved: Sendable {
         var names: Set<String> = []
-        /// The paths of models that were found under them.
+        /// The paths of models that were found under reserved names.
         var hidden: [String: String] = [:]
     }
 
-    /// Keeps names for others: before anything is discovered.
+    /// Reserves names. Call it before the first ``discover()``.
     package func reserve(_ names: [String]) { reserved.withLock { $0.names.formUnion(names) } }
 
-    /// Keeps a name for others from now on; false if a model has it.
+    /// Reserves a name from now on; false if a model has it.
     package func reserve(_ name: String) -> Bool {
         items.withLock { items in
             guard items[name]?.isEmpty ?? true else { return false }
@@ -20,8 +20,8 @@ extension ModelRepository {
         }
     }
 
-    /// Gives a name back.
-    /// - Returns: true if a model would have had it, which ``discover()`` finds now.
+    /// Releases a reserved name.
+    /// - Returns: true if a model of this name was hidden; the next ``discover()`` finds it.
     @discardableResult
     package func release(_ name: String) -> Bool {
         reserved.withLock { reserved in
@@ -30,10 +30,10 @@ extension ModelRepository {
         }
     }
 
-    /// The path of a model that is not served because its name is kept for others; nil if there is none.
+    /// The path of a model that is not served because its name is reserved; nil if no such model was found.
     package func hiddenModel(named name: String) -> String? { reserved.withLock { $0.hidden[name] } }
 
-    /// Takes what was found as the models from now on, but for those whose names are kept.
+    /// Replaces all models by those found, except those with reserved names.
     func replace(_ found: [String: [ModelVersion]]) {
         items.withLock { items in
             reserved.withLock { reserved in

@@ -13,19 +13,19 @@ extension ModelRollout.View {
 
 /// The reason a rollout is not changed.
 package enum RolloutRefusal: Error, Sendable {
-    /// There is no such model or version.
+    /// The model or version does not exist.
     case unknown(InferenceError)
-    /// A version that is named cannot be loaded, nobody would serve, or there is no place to keep the rollout.
+    /// A named version cannot be loaded, no version would serve, or no folder can hold the rollout file.
     case conflict(String)
-    /// A version that is named is still being loaded, or the disk is full.
+    /// A named version is still being loaded, or the disk is full.
     case notNow(String)
 }
 
 extension ModelRepository {
-    /// The outcome of a step of a model's rollout.
+    /// The state of a model's rollout.
     package struct RolloutStatus: Sendable {
         package let view: ModelRollout.View
-        /// The version that answers requests that name none; nil if none does.
+        /// The version that answers requests without a version; nil if no version does.
         package let serving: String?
     }
 
@@ -43,7 +43,7 @@ extension ModelRepository {
         }.sorted { $0.0 < $1.0 }.map { (name: $0.0, view: $0.1) }
     }
 
-    /// The rollout of a model; one without a file where it has none.
+    /// The model's rollout; an empty one is created if it has none.
     func rollout(of name: String) -> ModelRollout {
         rollouts.withLock { rollouts in
             if let rollout = rollouts[name] { return rollout }
@@ -55,32 +55,32 @@ extension ModelRepository {
         }
     }
 
-    /// The version that answers requests that name none.
+    /// The version that answers requests without a version.
     func serving(of name: String) -> ModelVersion? {
         let rollout = rollouts.withLock { $0[name] }?.view
         let ascending = items.withLock { $0[name] ?? [] }.sorted { $0.order < $1.order }
         return VersionSituation.answering(ascending.map { $0.situation(in: rollout) }).map { ascending[$0] }
     }
 
-    /// The version that a word of a URL stands for: a version's own, or a label. The word itself where it is neither:
-    /// no version has it.
+    /// The version that a path segment of a URL means: a version's own number, or a label. Returns the segment itself
+    /// if it is neither; no version has it then.
     package func number(for word: String, of name: String) -> String {
         guard !(items.withLock { $0[name] ?? [] }).contains(where: { $0.version == word }) else { return word }
         let plan = rollouts.withLock { $0[name] }?.machine.plan ?? RolloutPlan()
         return plan.version(labelled: word, serving: serving(of: name)?.version) ?? word
     }
 
-    /// The digest of the files of the version that answers requests that name none, loaded or not, as it was when it
-    /// was last read; nil before.
+    /// The digest of the files of the version that answers requests without a version, loaded or not, as it was last
+    /// read; nil before the first reading.
     package func servingDigest(of name: String) -> String? { serving(of: name)?.digest }
 
-    /// Reads the digest that ``servingDigest(of:)`` gives, where the files have changed. Blocks.
+    /// Computes the digest that ``servingDigest(of:)`` returns, if the files have changed. Blocks.
     package func readServingDigest(of name: String) { serving(of: name)?.readDigest() }
 
-    /// The same, as its number.
+    /// The version that answers requests without a version, ready or not; nil if no version may.
     package func servingVersion(of name: String) -> String? { serving(of: name)?.version }
 
-    /// The reason no version of a model may answer requests that name none; nil where one may.
+    /// The reason that no version of a model may answer requests without a version; nil if one may.
     package func reasonNoneServes(of name: String) -> String? {
         guard serving(of: name) == nil else { return nil }
         return rollouts.withLock { $0[name] }?.barring?.absence
@@ -88,9 +88,9 @@ extension ModelRepository {
 
     // MARK: Changes
 
-    /// Replaces a model's plan. The versions that it names are loaded first: it counts, as a whole, when they are
-    /// ready.
-    /// - Parameter deadline: until when the loads are waited for; they continue after it.
+    /// Replaces a model's plan. The versions that it names are loaded first; the plan takes effect as a whole when they
+    /// are ready.
+    /// - Parameter deadline: the end of the wait for the loads; they continue after it.
     package func setRollout(
         of name: String, _ plan: RolloutPlan, deadline: MonotonicInstant
     ) async throws(RolloutRefusal) {
@@ -122,7 +122,7 @@ extension ModelRepository {
         try await change(name) { .put(plan, digests: self.digests(of: name)) }
     }
 
-    /// Forgets a model's plan: the highest good version serves again.
+    /// Deletes a model's plan: the highest good version serves again.
     package func deleteRollout(of name: String) async throws(RolloutRefusal) {
         do throws(InferenceError) { _ = try highest(of: name) } catch { throw .unknown(error) }
         try await change(name) { .delete }
@@ -142,7 +142,8 @@ extension ModelRepository {
         }
     }
 
-    /// The digests of a model's versions, where they matter. Blocks.
+    /// The digests of a model's versions, by version; empty if no version was rolled back, because only then are they
+    /// needed. Blocks.
     private func digests(of name: String) -> [String: String] {
         guard !rollout(of: name).machine.record.rolledBack.isEmpty else { return [:] }
         return Dictionary(versions(of: name).compactMap { item in item.readDigest().map { (item.version, $0) } }) { $1 }
@@ -163,7 +164,7 @@ extension ModelRepository {
             throw .conflict(
                 "the rollout of model \"\(name)\" cannot be kept, and nothing has changed: \(error.message)")
         }
-        // What is wanted now may not be loaded: the highest, after a rollout that named another.
+        // A version that should serve now may not be loaded: the highest, after a rollout that named another.
         Task {
             await loadWanted(of: name)
             await renewPipelines { $0.contains(name) }
@@ -176,8 +177,8 @@ extension ModelRepository {
         }
     }
 
-    /// Handles what the daemon has found out by itself. Blocks no caller; changes of one model come one after the
-    /// other.
+    /// Handles an event that the daemon itself has detected. Does not block the caller; changes of one model are
+    /// serialized.
     private func note(of name: String, _ event: @escaping @Sendable () -> RolloutMachine.Event?) {
         Task.detached {
             let sentences = await LoaderThread.run { () -> [String] in
@@ -196,13 +197,13 @@ extension ModelRepository {
 
     // MARK: Comparing
 
-    /// The rollout of a model whose candidate is compared; nil for others. For every request.
+    /// The rollout of a model with a candidate that is being compared; nil for others. Every request calls it.
     package func comparedRollout(of name: String) -> ModelRollout? {
         rollouts.withLock { $0[name] }.flatMap { $0.candidate == nil ? nil : $0 }
     }
 
-    /// Compares the answers of both versions to one item; a promotion or a roll-back that follows happens by itself.
-    /// - Returns: whether it is among those that differ most.
+    /// Compares the answers of both versions to one item; a resulting promotion or roll-back is carried out.
+    /// - Returns: whether the item is among those that differ most.
     package func compare(_ pair: ModelRollout.Pair, of name: String, candidate: String) -> Bool {
         guard let rollout = comparedRollout(of: name) else { return false }
         let (isVerdict, isListed) = rollout.add(pair, of: candidate)
@@ -210,12 +211,13 @@ extension ModelRepository {
         return isListed
     }
 
-    /// A candidate that was asked instead of the version that serves gave an error that is its own fault: it is out.
+    /// Reports that a candidate which answered instead of the serving version failed by its own fault: it is rolled
+    /// back.
     package func candidateErred(of name: String, candidate: String, reason: String) {
         decide(of: name, candidate: candidate) { .candidateErred(reason: reason, digest: $0) }
     }
 
-    /// Handles what follows for a candidate; its files' digest is what a roll-back remembers.
+    /// Handles an event of a candidate; a roll-back records the digest of its files.
     private func decide(
         of name: String, candidate: String, _ event: @escaping @Sendable (String?) -> RolloutMachine.Event?
     ) {
@@ -227,14 +229,14 @@ extension ModelRepository {
 
     // MARK: Events of loads
 
-    /// A load of a candidate has ended.
+    /// Reports the end of a load to the rollout, if the version is its candidate.
     func tellRollout(of item: ModelVersion, _ outcome: ModelVersion.Outcome) {
         guard let plan = rollouts.withLock({ $0[item.name] })?.machine.plan, plan.candidate?.version == item.version
         else { return }
         switch outcome.result {
         case .success: if outcome.isKept { note(of: item.name) { .candidateLoaded } }
         case .failure(let error):
-            // What answered before a reload still does.
+            // The previous model still answers after a failed reload.
             guard item.readyModel == nil else { return }
             let reason = item.shown(error.message)
             note(of: item.name) { .candidateFailed(reason: reason) }
@@ -257,7 +259,7 @@ extension ModelRepository {
             let file = RolloutFile(
                 model: name, place: versions.lazy.compactMap(\.place).first, stateFolder: stateFolder, links: links)
             let sentence = rollout.read(file)
-            // Files that have changed are no longer what was rolled back, and copies of it still are.
+            // Changed files are no longer those that were rolled back, while copies of those still are.
             if !rollout.machine.record.rolledBack.isEmpty { for item in versions { item.readDigest() } }
             if let sentence { tell([sentence], of: name) }
         }

@@ -2,24 +2,24 @@ internal import FoundationEssentials
 internal import Glibc
 package import SystemSupport
 
-/// Versions of models that updates have made. They lie in a folder of their own, never among the models' own files:
-/// `NAME/VERSION/`, each with the model file and the other files of the bundle that it comes from.
+/// Model versions created by updates. They are kept in a separate folder, never among the models' own files:
+/// `NAME/VERSION/`, each with the model file and the other files of the source bundle.
 extension ModelRepository {
-    /// The version that an update goes on from.
+    /// The version that an update starts from.
     package struct UpdateSource: Sendable {
         package let name: String
         package let version: String
-        /// The bundle or file.
+        /// The path of the bundle or file.
         let path: String
     }
 
-    /// The room that updates have on disk.
+    /// The disk budget of updates.
     package struct UpdateRoom: Sendable {
-        /// Versions that are kept of each model, at least one.
+        /// The number of versions kept for each model, at least one.
         let versions: Int
-        /// Takes some bytes, or says why there are none.
+        /// Reserves bytes; returns the error if they are not available.
         let take: @Sendable (Int) -> UpdateError?
-        /// Gives bytes back.
+        /// Returns bytes.
         let give: @Sendable (Int) -> Void
 
         package init(
@@ -29,12 +29,12 @@ extension ModelRepository {
         }
     }
 
-    /// The folder of updates within a folder of taught models; no taught model can have its name.
+    /// The folder of updates within a folder of taught models; no taught model can have this name.
     package static func updatesFolder(in folder: String) -> String { folder + "/.updates" }
 
-    /// Keeps updates in a folder, which need not exist, serves those that are there from the next ``discover()`` on,
-    /// and removes what a kill left of others. Blocks.
-    /// - Returns: the bytes of the files of those that are there.
+    /// Keeps updates in a folder, which need not exist, serves the updates in it from the next ``discover()`` on, and
+    /// removes the remains of updates that a kill interrupted. Blocks.
+    /// - Returns: the total size in bytes of the files of existing updates.
     @discardableResult
     package func keepUpdates(in folder: String) -> Int {
         for name in (try? FolderReader.disk.names(folder)) ?? [] where name.hasPrefix(Self.unfinished) {
@@ -44,7 +44,7 @@ extension ModelRepository {
         return UpdatedBundle.bytes(in: folder)
     }
 
-    /// The version that an update of a model goes on from: the one that answers.
+    /// The version that an update of a model starts from: the one that answers.
     package func updateSource(of name: String) throws(InferenceError) -> UpdateSource {
         let highest = try highest(of: name)
         let item = serving(of: name) ?? highest
@@ -60,9 +60,8 @@ extension ModelRepository {
         }
     }
 
-    /// Keeps the result of an update as a new version, loads it, and serves it from now on; the version before is
-    /// unloaded. What cannot be loaded, or not until the deadline, is not kept.
-    /// - Returns: the version.
+    /// Keeps the result of an update as a new version, loads it, and serves it from now on; the previous version is
+    /// unloaded. A result that cannot be loaded before the deadline is not kept.
     package func serve(
         _ outcome: ModelUpdater.Outcome, of source: UpdateSource, by updater: ModelUpdater, _ room: UpdateRoom,
         deadline: MonotonicInstant?
@@ -91,7 +90,7 @@ extension ModelRepository {
 
     private static let unfinished = ".unfinished-"
 
-    /// Writes the files of a new version, and makes it known: it is not loaded yet. Blocks.
+    /// Writes the files of a new version, and makes it known; it is not loaded yet. Blocks.
     private func keep(
         _ bytes: [UInt8], updateOf source: UpdateSource, file: String, _ room: UpdateRoom
     ) throws(UpdateError) -> UpdatedVersion {
@@ -125,7 +124,7 @@ extension ModelRepository {
         return version
     }
 
-    /// The version that the next update of a version makes.
+    /// The version number of the next update of a version.
     private func nextVersion(after source: UpdateSource) throws(UpdateError) -> UpdatedVersion {
         let kept = keptUpdates(of: source.name)
         let base = kept.first { $0.text == source.version }?.base ?? source.version
@@ -133,7 +132,7 @@ extension ModelRepository {
         let (number, overflow) = (known.filter { $0.base == base }.map(\.number).max() ?? 0).addingReportingOverflow(1)
         guard !overflow else { throw .failed("there are no more numbers for updates of version \(base)") }
         let version = UpdatedVersion(base: base, number: number)
-        // They become names of folders.
+        // Name and version become names of folders.
         for name in [source.name, version.text]
         where name.utf8.count > 200 || name.contains("/") || name.first == "." || name.first == "_" {
             throw .invalid("\"\(name.prefix(60))\" cannot be updated: it can be no name of a folder")
@@ -141,34 +140,34 @@ extension ModelRepository {
         return version
     }
 
-    /// The versions of a model that updates have made, the oldest first. Blocks.
+    /// The versions of a model that were created by updates, oldest first. Blocks.
     private func keptUpdates(of name: String) -> [UpdatedVersion] {
         guard let folder = updatesFolder else { return [] }
         return ((try? FolderReader.disk.names(folder + "/" + name)) ?? []).compactMap(UpdatedVersion.init)
             .sorted { VersionOrder($0.text) < VersionOrder($1.text) }
     }
 
-    /// Removes the oldest updates of a model beyond those that are kept. Blocks.
+    /// Removes the oldest updates of a model until at most the configured number remains. Blocks.
     private func dropOldest(of name: String, _ room: UpdateRoom) {
         let kept = keptUpdates(of: name)
         let old = kept.dropLast(max(1, room.versions))
         if !old.isEmpty { remove(Array(old), of: name, room) }
     }
 
-    /// Removes versions that updates have made, and serves them no longer. Blocks.
+    /// Removes versions created by updates, and stops serving them. Blocks.
     private func remove(_ versions: [UpdatedVersion], of name: String, _ room: UpdateRoom) {
         guard let folder = updatesFolder else { return }
         for version in versions {
             let path = folder + "/" + name + "/" + version.text, gone = folder + "/" + Self.unfinished + name + "-gone"
             let bytes = UpdatedBundle.bytes(in: path)
             try? FileManager.default.removeItem(atPath: gone)
-            // Gone at once: half a bundle is nothing to serve after a kill.
+            // Rename first, so that a kill leaves no partial bundle that would be served.
             guard rename(path, gone) == 0 else { continue }
             try? FileManager.default.removeItem(atPath: gone)
             room.give(bytes)
         }
         rmdir(folder + "/" + name)
-        // Where the model folders cannot be read now, the next scan finds it.
+        // If the model folders cannot be read now, the next scan removes the versions.
         try? discover(among: Set(versions.map { folder + "/" + name + "/" + $0.text }), leavingAlone: [])
     }
 }

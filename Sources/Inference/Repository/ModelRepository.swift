@@ -1,31 +1,31 @@
 internal import Synchronization
 public import SystemSupport
 
-/// The models of some folders, by name and version: finds them, loads them on demand, and gives access to them.
+/// Finds the models of some folders, loads them on demand, and returns them by name and version.
 ///
 /// Sendable and not an actor: getting a ready model takes one short lock.
 public final class ModelRepository: Sendable {
-    /// Something that happened to a model, for the log and the metrics.
+    /// An event of a model, for the log and the metrics.
     public enum Event: Sendable {
         /// A version is ready.
         case loaded(name: String, version: String, report: LoadReport)
-        /// A version has been compiled once more for single-stream predictions, or could not be, or that variant was
-        /// released.
+        /// A version was compiled for single-stream predictions, or that failed, or the compiled variant was released.
         case singleStreamVariant(name: String, version: String, report: SingleStreamReport)
-        /// A version could not be loaded; an older one of the same name keeps serving. If the bundle is wrong, the
-        /// reason has all its problems.
+        /// A version could not be loaded; an older one of the same name keeps serving. If the bundle is invalid,
+        /// `problems` lists all its errors.
         case failed(name: String, version: String, reason: String, problems: [BundleProblem] = [])
-        /// A version is served, but something looks like a mistake.
+        /// A version is served, but it has a likely mistake, which `text` describes.
         case advice(name: String, version: String, text: String)
         /// A version stays loaded in a reload: neither its files nor its configuration have changed.
         case unchanged(name: String, version: String)
-        /// A version stays as it is in a reload because its files cannot be read: what is wrong, and what to do.
+        /// A version stays unchanged in a reload because its files cannot be read; `why` states the error and the
+        /// remedy.
         case leftAsItIs(name: String, version: String, why: String)
-        /// A version stays unloaded in a reload: it was unloaded on request.
+        /// A version stays unloaded in a reload because it was unloaded on request.
         case heldBack(name: String, version: String)
-        /// A new bundle in a watched folder is incomplete: it is checked again when it has changed.
+        /// A new bundle in a watched folder is incomplete; it is checked again when it has changed.
         case leftAlone(name: String, reason: String)
-        /// A step of a model's rollout: a sentence.
+        /// A step of a model's rollout, as a sentence.
         case rollout(name: String, state: String, text: String)
         /// A version is no longer loaded.
         case unloaded(name: String, version: String, why: String)
@@ -37,7 +37,7 @@ public final class ModelRepository: Sendable {
         var named: [NamedModel]
         var configuration: ModelConfiguration
         var defaultPolicy: LoadPolicy
-        /// The folder of versions that updates have made; nil: none are served.
+        /// The folder of versions created by updates; nil if no updates are served.
         var updates: String?
 
         init(
@@ -53,19 +53,19 @@ public final class ModelRepository: Sendable {
     private let plan: Mutex<Plan>
     let onEvent: @Sendable (Event) -> Void
     private let scanner: RepositoryScanner
-    /// The time after a failed load until a lazy version is tried again, while a lower one answers.
+    /// The time after a failed load of a lazy version after which it is tried again, while a lower one answers.
     private let retryTime: Duration
     let items = Mutex<[String: [ModelVersion]]>([:])
-    /// Names of models that are not served.
+    /// Names that models must not have.
     let reserved = Mutex(Reserved())
     /// The rollouts of the models that were found, by name.
     let rollouts = Mutex<[String: ModelRollout]>([:])
-    /// The folder for what is kept of models (`state_dir`); nil for none.
+    /// The folder for the state of models (`state_dir`); nil if not set.
     package let stateFolder: String?
-    /// The model that `classify` without a name uses, once that has been settled.
+    /// The model for `classify` requests without a model name; nil until it is determined.
     let settledDefault = Mutex<String?>(nil)
-    /// Held while the folders are looked through: of two that do so at once, the later one would put its own version in
-    /// the place of one that the other has just made and begun to load.
+    /// Held during a scan: of two concurrent scans, the later one would replace a version that the other has just
+    /// created and begun to load.
     private let discovering = Mutex(())
 
     /// A repository of the models in some folders; nothing is read before ``discover()``.
@@ -74,9 +74,9 @@ public final class ModelRepository: Sendable {
     ///   - named: named models, which take precedence over those of the folders.
     ///   - configuration: how to load models, unless their bundle specifies it.
     ///   - defaultPolicy: when to load models, unless their bundle specifies it.
-    ///   - loadsAtOnce: the maximum number of parallel loads; others wait, the cheapest first. One that takes longer
-    ///     than a few seconds does not count.
-    ///   - stateFolder: the folder for rollouts of models whose own folder cannot be written to; nil for none.
+    ///   - loadsAtOnce: the maximum number of parallel loads; others wait, the cheapest first. A load that takes longer
+    ///     than a few seconds no longer counts.
+    ///   - stateFolder: the folder for rollouts of models whose own folder is not writable; nil if not set.
     ///   - onEvent: called for loads, failures and unloads, from any thread.
     /// Wide: the options of a repository, most with defaults.
     public convenience init(
@@ -89,22 +89,22 @@ public final class ModelRepository: Sendable {
             loadsAtOnce: loadsAtOnce, stateFolder: stateFolder, reader: .disk, onEvent: onEvent)
     }
 
-    /// Serves the versions that updates have made of the models, and that lie in a folder, from the next ``discover()``
-    /// on.
+    /// Serves the versions created by updates and stored in a folder, from the next ``discover()`` on.
     func serveUpdates(in folder: String) { plan.withLock { $0.updates = folder } }
 
-    /// The folder of versions that updates have made; nil: none are kept.
+    /// The folder of versions created by updates; nil if updates are not kept.
     var updatesFolder: String? { plan.withLock { $0.updates } }
 
-    /// The way models are loaded, unless their bundle specifies it.
+    /// The configuration of loads, unless a bundle overrides it.
     var configuration: ModelConfiguration { plan.withLock { $0.configuration } }
 
-    /// The same, with folders that are looked into by other means.
+    /// A repository with another way to read folders, and with other times.
     /// - Parameters:
-    ///   - patience: how long a load may take before it no longer holds up others.
-    ///   - answerTime: how long a folder may take to be read.
-    ///   - retryTime: how long after a failed load a lazy version is tried again, while a lower one answers.
-    // Many because tests choose the times; the public one has the settings.
+    ///   - patience: the time of a load after which it no longer delays others.
+    ///   - answerTime: the maximum time for reading a folder.
+    ///   - retryTime: the time after a failed load of a lazy version after which it is tried again, while a lower one
+    ///     answers.
+    // Many parameters because tests set the times; the public initializer takes only the settings.
     // Wide: the options of a repository, most with defaults.
     package init(
         folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration,
@@ -122,9 +122,9 @@ public final class ModelRepository: Sendable {
         self.onEvent = onEvent
     }
 
-    /// Looks elsewhere, as ``discover()`` does, and loads otherwise from now on. Models that are loaded stay as they
-    /// are until they are loaded again. The folders are read once: blocks.
-    /// - Throws: the folders that cannot be read; nothing has changed then.
+    /// Replaces the folders, as ``discover()`` does, and the settings of later loads. Loaded models stay unchanged
+    /// until they are loaded again. The folders are read once: blocks.
+    /// - Throws: if folders cannot be read; then nothing has changed.
     public func reconfigure(
         folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration, defaultPolicy: LoadPolicy,
         loadsAtOnce: Int = 1
@@ -143,19 +143,19 @@ public final class ModelRepository: Sendable {
 
     // MARK: Finding
 
-    /// Looks into the folders. New models and versions are added, those that are gone are dropped (what they hold is
-    /// finished first), and known ones stay as they are. Where a folder inside them cannot be read, nothing is gone:
-    /// the models of it that are known stay, and where none is, there is one that has failed. Reads files: blocks.
-    /// - Throws: the folders that cannot be read themselves; nothing has changed then.
+    /// Scans the folders. New models and versions are added, those whose files are gone are dropped (their requests are
+    /// finished first), and known ones stay unchanged. If a subfolder cannot be read, its known models stay; if it
+    /// has none, a failed placeholder is added. Reads files: blocks.
+    /// - Throws: if the folders themselves cannot be read; then nothing has changed.
     public func discover() throws(RepositoryError) { try discover(among: nil, leavingAlone: []) }
 
-    /// The same for some entries.
+    /// Scans the folders, and changes only some entries.
     /// - Parameters:
-    ///   - paths: entries that are known to be whole, if they are bundles at all: a new one that is not is not added.
-    ///     nil adds all there are.
-    ///   - others: entries of which nothing is to be done: known ones stay, new ones are not added.
-    ///   - next: where to look; nil for the places of before.
-    ///   - beforeTakingIn: called when the folders have been read, and before anything changes.
+    ///   - paths: entries that have stopped changing: a new one that is not a complete bundle is not added. nil adds
+    ///     all entries.
+    ///   - others: entries to skip: known ones stay, new ones are not added.
+    ///   - next: the folders and models to look for; nil for the present plan.
+    ///   - beforeTakingIn: called after the folders have been read, before anything changes.
     func discover(among paths: Set<String>?, leavingAlone others: Set<String>) throws(RepositoryError) {
         try discover(among: paths, leavingAlone: others, by: nil) {}
     }
@@ -177,11 +177,11 @@ public final class ModelRepository: Sendable {
         try result.get()
     }
 
-    /// A folder of models that has become a bundle, because a model.json was put into it, would drop all that is served
-    /// from it, though nothing of that is gone.
+    /// Refuses a model folder that has become a bundle because a model.json was added to it: all models served from it
+    /// would be dropped although their files still exist.
     private func refuseTakeOver(_ found: [RepositoryScanner.Found], of plan: Plan) throws(RepositoryError) {
         let known = allVersions
-        // What `model` names may become a bundle: its name stays the same.
+        // A path of `model` may become a bundle: its name stays the same.
         let named = Set(plan.named.map(\.name))
         for entry in found where entry.path == entry.folder && !named.contains(entry.name) {
             let inside = known.filter {
@@ -206,7 +206,7 @@ public final class ModelRepository: Sendable {
         let named = Set(plan.named.map(\.name))
         for entry in found where !scan.keep(entry) {
             guard !others.contains(entry.path) else { continue }
-            // A model of `model` that does not answer yet may as well fail, and say why: it is waited for.
+            // A model of `model` that does not answer yet may fail, so that the reason is reported: it is waited for.
             let isAwaited = named.contains(entry.name) && !scan.answers(entry.name)
             guard paths == nil || isAwaited || isWhole(entry) else { continue }
             scan.add(
@@ -223,21 +223,21 @@ public final class ModelRepository: Sendable {
         for item in scan.dropped where item.unload() {
             onEvent(.unloaded(name: item.name, version: item.version, why: "\(item.path) is gone"))
         }
-        // What bundles say of themselves may have changed too, except for those that are being copied.
+        // The descriptions in bundles may have changed too, except in those that are being copied.
         for item in scan.items.values.joined().filter({ !$0.isLeaving })
         where paths?.contains(item.path) ?? true && !others.contains(item.path) && item.unreadable == nil {
             item.readFacts()
         }
     }
 
-    /// Finds the models of a plan. Those that it names come first: their names win.
+    /// Finds the models of a plan. Explicitly named models come first: their names take precedence.
     private func scan(_ plan: Plan) throws(RepositoryError) -> [RepositoryScanner.Found] {
         var found = LoaderThread.map(plan.named) { [scanner] in scanner.scanInTime($0) }.flatMap { $0 }
         let taken = Set(plan.named.map(\.name))
         var problems: [String] = []
         for folder in plan.folders {
             do throws(RepositoryError) {
-                // One that cannot be read has no claim to its name: another of that name may be served meanwhile.
+                // An unreadable entry does not claim its name: another model of that name may be served meanwhile.
                 for entry in try scanner.scanInTime(folder) where !taken.contains(entry.name) {
                     let isThere = found.contains {
                         $0.name == entry.name && $0.version == entry.version && $0.failure == nil
@@ -250,7 +250,7 @@ public final class ModelRepository: Sendable {
         }
         guard problems.isEmpty else { throw RepositoryError(message: problems.joined(separator: "; ")) }
         guard let updates = plan.updates else { return found }
-        // An update of a model whose own files are gone is not served.
+        // An update of a model without its own files is not served.
         let names = Set(found.map(\.name))
         return found + scanner.updatesInTime(updates).filter { names.contains($0.name) }
     }
@@ -262,7 +262,7 @@ public final class ModelRepository: Sendable {
         return plan.folders.flatMap { scanner.leftOut(of: $0, found: found) }
     }
 
-    /// The bundles and model files of a folder that is not itself one; none where it cannot be read. Blocks.
+    /// The bundles and model files of a folder that is not itself a bundle; empty if it cannot be read. Blocks.
     package static func entries(of folder: String) -> [String] {
         ((try? RepositoryScanner().scan(folder)) ?? []).map(\.path).filter { $0 != folder }
     }
@@ -270,7 +270,7 @@ public final class ModelRepository: Sendable {
     /// The bundles and model files that a named model's path contains; the path itself if it contains none. Blocks.
     package static func entries(of model: NamedModel) -> [String] { RepositoryScanner().models(at: model) }
 
-    /// True if a new entry has all its parts; one that has not is reported and ignored.
+    /// True if a new entry is complete; an incomplete one is reported and ignored.
     private func isWhole(_ entry: RepositoryScanner.Found) -> Bool {
         if let failure = entry.failure {
             onEvent(.leftAlone(name: entry.name, reason: "\(entry.path) cannot be read: \(failure.reason)"))
@@ -290,9 +290,9 @@ public final class ModelRepository: Sendable {
         return false
     }
 
-    /// The state of an entry of the folders, and why it cannot be looked into, where it cannot.
+    /// The state of an entry of the folders, and the reason it cannot be read, if any.
     struct EntryStamp: Sendable, Equatable {
-        /// nil if they do not answer.
+        /// nil if the file system does not answer.
         let files: BundleStamp?
         let failure: FileFailure?
     }
@@ -320,10 +320,10 @@ public final class ModelRepository: Sendable {
 
     // MARK: Handing out
 
-    /// A model that is ready. A lazy one is loaded first; concurrent callers wait for the same load.
+    /// Returns a ready model. A lazy one is loaded first; concurrent callers wait for the same load.
     /// - Parameters:
-    ///   - version: nil for the highest.
-    ///   - deadline: until when a load is waited for; it continues after that, for the next who ask.
+    ///   - version: a version or label; nil for the version that serves.
+    ///   - deadline: the end of the wait for a load; the load continues after it, for later requests.
     public func model(
         named name: String, version: String? = nil, deadline: MonotonicInstant? = nil
     ) async throws(InferenceError) -> Model {
@@ -333,8 +333,8 @@ public final class ModelRepository: Sendable {
             do throws(InferenceError) {
                 return try await load(item, deadline: deadline)
             } catch {
-                // Of several versions the next one answers, unless one was asked for. Each has failed once then, so
-                // that this ends.
+                // If the request has no version, the next version answers. Each attempt leaves one more version failed,
+                // so the loop ends.
                 guard version == nil, case .modelNotReady = error, let next = try? find(name, version: nil),
                     next !== item
                 else { throw error }
@@ -353,12 +353,12 @@ public final class ModelRepository: Sendable {
     /// Every version of every model, in no order.
     var allVersions: [ModelVersion] { items.withLock { Array($0.values.joined()) } }
 
-    /// The versions of a model, without those that only answer until they are replaced.
+    /// The versions of a model, without those that answer only until they are replaced.
     func versions(of name: String) -> [ModelVersion] {
         items.withLock { $0[name]?.filter { !$0.isLeaving } ?? [] }
     }
 
-    /// The highest of them, ready or not.
+    /// The highest version of a model, ready or not.
     func highest(of name: String) throws(InferenceError) -> ModelVersion {
         guard let highest = versions(of: name).max(by: { $0.order < $1.order }) else {
             throw .modelNotFound(name: name, known: names)
@@ -370,7 +370,7 @@ public final class ModelRepository: Sendable {
     private func find(_ name: String, version: String?) throws(InferenceError) -> ModelVersion {
         let versions = items.withLock { $0[name] ?? [] }
         let rollout = version == nil ? rollouts.withLock { $0[name] }?.barring : nil
-        // Most models have one version, and most requests name none.
+        // Most models have one version, and most requests have no version.
         if version == nil, rollout == nil, versions.count == 1, let only = versions.first, !only.isLeaving {
             return only
         }
@@ -382,7 +382,8 @@ public final class ModelRepository: Sendable {
                 guard let rollout else { return highest }
                 throw .modelNotReady(name: name, reason: rollout.absence)
             }
-            // What made a higher one fail may have passed. Nobody waits for it: the lower one answers meanwhile.
+            // Retry failed higher versions in the background, as their cause may have passed; the lower one keeps
+            // answering.
             for index in ascending.indices[(answering + 1)...]
             where situations[index].mayServe && ascending[index].isDueAgain(after: retryTime) {
                 beginAgain(ascending[index], after: retryTime)
@@ -390,7 +391,7 @@ public final class ModelRepository: Sendable {
             return ascending[answering]
         }
         let version = number(for: word, of: name)
-        // Two may have the same version while one replaces the other.
+        // Two versions may have the same number while one replaces the other.
         let same = versions.filter { $0.version == version }
         guard let item = same.first(where: { $0.readyModel != nil }) ?? same.first else {
             throw .versionNotFound(name: name, version: word, known: versions.map(\.version))

@@ -1,29 +1,29 @@
 package import Rollout
 internal import Synchronization
 
-/// The rollout of one model: ``RolloutMachine`` decides; here are its lock, its file and the comparison that is under
-/// way.
+/// The rollout of one model: ``RolloutMachine`` decides; this class holds the lock, the file and the current
+/// comparison.
 package final class ModelRollout: Sendable {
     private let state: Mutex<State>
-    /// Held while a change is saved: changes come one after the other, and requests do not wait for the disk.
+    /// Held while a change is saved: it serializes changes, and requests do not wait for the disk.
     private let changing = Mutex(())
 
     private struct State {
         var machine = RolloutMachine()
         var file: RolloutFile
-        /// The content of the file.
+        /// The content of the file as last read or written.
         var saved: RolloutMachine.Record?
         var problem: String?
-        /// True if it has been found out once what the file says, or that there is none.
+        /// True if the file was read once, or was found not to exist.
         var isRead = false
-        /// The reason the last reading failed; nil if it did not.
+        /// The reason the last reading failed; nil if it succeeded.
         var complaint: String?
-        /// The comparison that is under way, or that has ended last.
+        /// The current comparison, or the last one that ended.
         var comparison: Comparison?
     }
 
     private let name: String
-    /// The pictures that differ; nil where there is no place for them.
+    /// The folder of the pictures that differ; nil if there is no state folder.
     private let pictures: DifferenceFolder?
 
     init(_ file: RolloutFile, of name: String, pictures: DifferenceFolder?) {
@@ -38,19 +38,19 @@ package final class ModelRollout: Sendable {
     /// The rollout at one moment.
     package struct View: Sendable {
         package let machine: RolloutMachine
-        /// The reason rollout.json could not be read when the model was found: no version serves then.
+        /// The reason rollout.json could not be read when the model was found; no version serves then.
         package let problem: String?
-        /// The comparison that is under way, or that has ended last; nil if there was none.
+        /// The current comparison, or the last one that ended; nil if no comparison was made.
         package let comparison: Comparison?
 
-        /// True if a version may answer requests that name none.
+        /// True if a version may answer requests without a version.
         func mayServe(_ version: String, digest: String?) -> Bool {
             problem == nil && machine.mayServe(version, digest: digest)
         }
     }
 
-    /// The same where it bars a version from answering requests that name none; nil where every version may. Of most
-    /// models it is nil, and asked for by every request.
+    /// The view if it bars a version from answering requests without a version; nil if every version may. For most
+    /// models it is nil; every request reads it.
     var barring: View? {
         state.withLock { state in
             guard state.problem != nil || !state.machine.barsNone else { return nil }
@@ -62,20 +62,20 @@ package final class ModelRollout: Sendable {
         state.withLock { View(machine: $0.machine, problem: $0.problem, comparison: $0.comparison) }
     }
 
-    /// The decisions alone, for every request.
+    /// The decisions only, for use by every request.
     var machine: RolloutMachine { state.withLock { $0.machine } }
 
-    /// The candidate, as long as it is compared.
+    /// The candidate, while it is being compared.
     package var candidate: RolloutPlan.Candidate? { state.withLock { $0.machine.candidate } }
 
     // MARK: Comparing
 
     /// The answers of both versions to one item.
     package struct Pair: Sendable {
-        /// The digest of the item.
+        /// The digest of the request item.
         package let id: String
         package let serving: ComparableAnswer, candidate: ComparableAnswer
-        /// The times of both inferences; nil where they say nothing of each other.
+        /// The times of both inferences; nil if they are not comparable.
         package var times: (serving: StageTimes, candidate: StageTimes)?
 
         package init(id: String, serving: ComparableAnswer, candidate: ComparableAnswer) {
@@ -85,7 +85,7 @@ package final class ModelRollout: Sendable {
         }
     }
 
-    /// Counts an item that was to be compared, and for which there was no room.
+    /// Counts an item that should have been compared, but for which there was no capacity.
     package func skip(of candidate: String) {
         state.withLock { state in
             if state.machine.candidate?.version == candidate { state.comparison?.skip() }
@@ -93,7 +93,7 @@ package final class ModelRollout: Sendable {
     }
 
     /// Adds two answers, unless another candidate is compared by now.
-    /// - Returns: whether something follows from all of them, and whether this pair is among those that differ most.
+    /// - Returns: whether the answers so far give a verdict, and whether this pair is among those that differ most.
     func add(_ pair: Pair, of candidate: String) -> (isVerdict: Bool, isListed: Bool) {
         state.withLock { state in
             guard state.machine.candidate?.version == candidate, state.comparison != nil else { return (false, false) }
@@ -108,15 +108,15 @@ package final class ModelRollout: Sendable {
         }
     }
 
-    /// The action that follows from the answers so far.
+    /// The event that follows from the answers so far; nil if they give no verdict.
     func verdict(digest: String?) -> RolloutMachine.Event? {
         state.withLock { $0.comparison?.verdict(for: $0.machine.plan, digest: digest) }
     }
 
     // MARK: The file
 
-    /// Reads the file where it has another content than the daemon has put there. What cannot be read changes nothing,
-    /// but where it was never read no version serves. Blocks.
+    /// Reads the file if its content differs from the content that the daemon last read or wrote. A file that cannot be
+    /// read changes nothing; if it was never read, no version serves. Blocks.
     /// - Returns: the sentence for the log; nil if nothing has changed.
     func read(_ file: RolloutFile) -> String? {
         changing.withLock { _ -> String? in
@@ -133,18 +133,18 @@ package final class ModelRollout: Sendable {
         }
     }
 
-    /// The effect of a file.
+    /// The effect of reading a file.
     private struct Taken {
         /// For the log; nil if nothing has changed.
         var sentence: String?
-        /// The record that is to be written, where the file lacks versions that were rolled back.
+        /// The record to write, if the file lacks versions that were rolled back.
         var lacking: RolloutMachine.Record?
-        /// The pictures of another comparison are of no more use. Those of a candidate that was rolled back or promoted
-        /// outlive a restart.
+        /// True if the pictures belong to another comparison and are removed. Those of a candidate that was rolled back
+        /// or promoted outlive a restart.
         var isReset = false
     }
 
-    /// Lets the content of a file count.
+    /// Applies the content of a file.
     private func take(_ result: Result<RolloutMachine.Record?, RolloutFile.Problem>, of file: RolloutFile) -> Taken {
         state.withLock { state -> Taken in
             state.file = file
@@ -180,8 +180,8 @@ package final class ModelRollout: Sendable {
             ? nil : Comparison(agreement: machine.plan.promote?.agreement ?? RolloutPlan.Promotion().agreement)
     }
 
-    /// Handles an event: saves what follows, then lets it count. Blocks.
-    /// - Parameter mustBeKept: false for the daemon's own decisions, which count for this process where they cannot be
+    /// Handles an event: saves the new record, then applies it. Blocks.
+    /// - Parameter mustBeKept: false for the daemon's own decisions, which apply to this process even if they cannot be
     ///   saved.
     /// - Returns: sentences for the log.
     func handle(_ event: RolloutMachine.Event, mustBeKept: Bool) throws(RolloutFile.Problem) -> [String] {
@@ -204,7 +204,7 @@ package final class ModelRollout: Sendable {
                 if isSaved { state.saved = machine.record }
                 state.problem = nil
                 if actions.contains(.beginComparing) { state.comparison = Self.comparison(of: machine) }
-                // A plan without a candidate says nothing of an earlier one.
+                // A plan without a candidate discards the comparison of an earlier one.
                 if machine.state == .none { state.comparison = nil }
             }
             if actions.contains(.beginComparing) || machine.state == .none { removePictures() }

@@ -1,10 +1,10 @@
 /// The state of a version of a model.
 public enum ModelState: Sendable, Hashable {
-    /// It is being loaded, or waits for its turn.
+    /// It is being loaded, or is queued.
     case loading
     /// It is ready.
     case ready
-    /// It is not loaded: it was unloaded, or is loaded by its first request.
+    /// It is not loaded: it was unloaded, or its first request will load it.
     case unloaded
     /// It could not be loaded.
     case failed(reason: String)
@@ -20,7 +20,7 @@ public enum ModelState: Sendable, Hashable {
     }
 }
 
-/// A version of a model, as the repository sees it now.
+/// The present state of one version of a model.
 public struct ModelRecord: Sendable {
     /// The name that it is served under.
     public let name: String
@@ -28,14 +28,14 @@ public struct ModelRecord: Sendable {
     public let version: String
     /// Its state.
     public let state: ModelState
-    /// The time of loading: at start, or by its first request.
+    /// The time at which it is loaded: at start, or by its first request.
     public let policy: LoadPolicy
-    /// The model, where it is ready.
+    /// The model; nil unless it is ready.
     public let model: Model?
-    /// The reason why a ready version does not match its files or settings: the last reload failed, or the files cannot
-    /// be read. Nil if it matches.
+    /// The reason a ready version does not match its files or settings: the last reload failed, or the files cannot be
+    /// read. Nil if it matches.
     public let staleReason: String?
-    /// The time for which its load has been under way; nil if none is, or it waits for its turn. A ready version may be
-    /// loaded again.
+    /// The time for which its load has been under way; nil if it is not being loaded, or is queued. A ready version may
+    /// be loading again.
     public let loadingTime: Duration?
 }

@@ -3,20 +3,20 @@ internal import FoundationEssentials
 internal import Synchronization
 internal import SystemSupport
 
-/// One version of a model in the repository, whose decisions ``VersionMachine`` makes: here are its lock, its files and
-/// its loads.
+/// One version of a model in the repository. ``VersionMachine`` makes its decisions; this class holds the lock, the
+/// files and the loads.
 final class ModelVersion: Sendable {
     let name: String
     let path: String
-    /// The folder of models that it is in.
+    /// The model folder that contains it.
     let folder: String
-    /// The version of a numbered folder; others contain it, and may have another one after a reload.
+    /// The version given by a numbered folder; nil if the bundle states it, which may change with a reload.
     let numbered: String?
-    /// The folder of the numbered versions that it is one of; nil if it is none.
+    /// The folder of the numbered versions that this one belongs to; nil if it is not numbered.
     let place: String?
     private let state: Mutex<State>
     private let gate: LoadGate
-    /// True if a model is the one that answers requests of its name.
+    /// Whether a model is the one that answers requests for a name.
     private let serves: @Sendable (String, Model) -> Bool
 
     private struct State {
@@ -25,34 +25,34 @@ final class ModelVersion: Sendable {
         var defaultPolicy: LoadPolicy
         var facts: BundleFacts
         var unreadable: Unreadable?
-        /// Its files are gone, and it answers until the version that replaces it is ready.
+        /// True if its files are gone, and it answers until its replacement is ready.
         var isLeaving = false
-        /// Of its files as they were at a scan; nil until it was asked for.
+        /// The digest of its files with the stamp it was computed for; nil until ``readDigest()`` is called.
         var digest: (stamp: BundleStamp, text: String)?
-        /// The model that it waits for, of a pipeline that was unloaded with it.
+        /// For a pipeline that was unloaded together with one of its models: the name of that model.
         var awaitedModel: String?
-        /// The bundle's own word counts.
+        /// The bundle's own value overrides the default.
         var policy: LoadPolicy { facts.load ?? defaultPolicy }
         var idleUnload: Duration { facts.idleUnload ?? configuration.idleUnload }
     }
 
-    /// The reason why the files could not be looked at the last time.
+    /// The reason the last attempt to read the files failed.
     struct Unreadable: Sendable {
-        /// The file or folder that could not be read: the model's, or one that it lies in.
+        /// The file or folder that could not be read: the model's, or a folder that contains it.
         let path: String
         let failure: FileFailure
 
-        /// The problem, and what to do about it.
+        /// The problem, and how to fix it.
         var reason: String {
             failure.isAbsence
                 ? "\(path) does not exist" : "\(path) cannot be read: \(failure.reason); reload when it is readable"
         }
     }
 
-    /// A version that was found. Reads its bundle: blocks.
+    /// A version that a scan found. Reads its bundle: blocks.
     /// - Parameters:
-    ///   - gate: lets the loads of all models through.
-    ///   - serves: whether a model is the one that answers requests of a name.
+    ///   - gate: limits the parallel loads of all models.
+    ///   - serves: whether a model is the one that answers requests for a name.
     init(
         found: RepositoryScanner.Found, configuration: ModelConfiguration, defaultPolicy: LoadPolicy, gate: LoadGate,
         serves: @escaping @Sendable (String, Model) -> Bool
@@ -74,13 +74,13 @@ final class ModelVersion: Sendable {
                 unreadable: unreadable))
     }
 
-    /// The time when it is loaded.
+    /// The time at which it is loaded: at start, or by its first request.
     var policy: LoadPolicy { state.withLock { $0.policy } }
 
     /// The description in the bundle; empty if the bundle cannot be read.
     var facts: BundleFacts { state.withLock { $0.facts } }
 
-    /// The reason why the files could not be looked at the last time; nil if they could.
+    /// The reason the last attempt to read the files failed; nil if it succeeded.
     var unreadable: Unreadable? {
         get { state.withLock { $0.unreadable } }
         set {
@@ -91,7 +91,7 @@ final class ModelVersion: Sendable {
         }
     }
 
-    /// Reads the bundle's description again where its files have changed. Blocks.
+    /// Reads the bundle's description again if its files have changed. Blocks.
     func readFacts() {
         let (facts, links) = state.withLock { ($0.facts, $0.configuration.links) }
         let now = facts.readAnew(path, links: links)
@@ -105,8 +105,8 @@ final class ModelVersion: Sendable {
         numbered ?? state.machine.model?.description.version ?? state.facts.version
     }
 
-    /// True if the model is loaded and has had nothing to do for longer than it is kept. Only lazy models can come back
-    /// by themselves, so only they are released.
+    /// True if the model is loaded and has been idle for longer than its limit. Only lazy models are unloaded when
+    /// idle, because only those are loaded again by a request.
     var isIdle: Bool {
         let (model, limit) = state.withLock { state in
             (state.policy == .lazy ? state.machine.model : nil, state.idleUnload)
@@ -115,12 +115,12 @@ final class ModelVersion: Sendable {
         return model.idleTime > limit
     }
 
-    /// True if the model is released when it has had nothing to do for a while.
+    /// True if the model is unloaded after an idle time.
     var mayIdleOut: Bool {
         state.withLock { $0.policy == .lazy && $0.idleUnload > .zero }
     }
 
-    /// Its place among the versions of the model.
+    /// Its position in the order of the model's versions.
     var order: VersionOrder { VersionOrder(version) }
 
     var readyModel: Model? { state.withLock { $0.machine.model } }
@@ -134,8 +134,8 @@ final class ModelVersion: Sendable {
         }
     }
 
-    /// A reason as clients see it: paths are relative to the folder of models. Where that folder is, and what else this
-    /// machine holds, is for the log only.
+    /// A reason as clients see it: paths are relative to the model folder. The location of that folder, and other paths
+    /// of this machine, are for the log only.
     func shown(_ reason: String) -> String { Self.shown(reason, name: name, path: path, folder: folder) }
 
     private static func shown(_ reason: String, name: String, path: String, folder: String) -> String {
@@ -144,7 +144,7 @@ final class ModelVersion: Sendable {
         return inside.replacing(path == folder ? path : folder + "/", with: path == folder ? name : "")
     }
 
-    /// Loads from now on happen with this configuration, and when it says.
+    /// Sets the configuration and the default policy of later loads.
     func use(_ configuration: ModelConfiguration, defaultPolicy: LoadPolicy) {
         state.withLock { state in
             state.configuration = configuration
@@ -152,12 +152,12 @@ final class ModelVersion: Sendable {
         }
     }
 
-    /// The expected effort of a load, as far as this process knows.
+    /// The expected cost of a load, as far as this process knows.
     var cost: LoadCost {
         state.withLock { LoadCost(wasLoaded: $0.machine.hasServed, bytes: $0.facts.bytes, name: name) }
     }
 
-    /// The same with what former processes knew. Reads the list of models that went through the load check: blocks.
+    /// ``cost`` with the knowledge of former processes. Reads the list of models that passed the load check: blocks.
     var rememberedCost: LoadCost {
         let (facts, check) = state.withLock { ($0.facts, $0.configuration.loadCheck) }
         var cost = cost
@@ -165,8 +165,8 @@ final class ModelVersion: Sendable {
         return cost
     }
 
-    /// The properties that decide whether it answers requests that name no version.
-    /// - Parameter rollout: the model's; nil if it has none.
+    /// The properties that decide whether it answers requests without a version.
+    /// - Parameter rollout: the model's rollout; nil if it has no rollout.
     func situation(in rollout: ModelRollout.View?) -> VersionSituation {
         state.withLock { state in
             VersionSituation(
@@ -176,10 +176,10 @@ final class ModelVersion: Sendable {
         }
     }
 
-    /// The digest of its files as they were when it was last asked for by ``readDigest()``.
+    /// The digest of its files as ``readDigest()`` last computed it; nil before.
     var digest: String? { state.withLock { $0.digest?.text } }
 
-    /// Computes the digest of its files where they have changed; nil if they cannot be read. Blocks.
+    /// Computes the digest of its files if they have changed; nil if they cannot be read. Blocks.
     @discardableResult
     func readDigest() -> String? {
         let stamp = BundleStamp(path: path)
@@ -192,11 +192,12 @@ final class ModelVersion: Sendable {
     /// The result of a load.
     struct Outcome: Sendable {
         let result: Result<Model, InferenceError>
-        /// True if the model was handed to the version: not where it was unloaded while it was loading.
+        /// True if the version keeps the model; false if it was unloaded during the load.
         let isKept: Bool
     }
 
-    /// Requests load this model, and its last load failed so long ago that what was wrong may have passed.
+    /// True if requests load this model, and its last load failed at least this time ago, so that the cause may have
+    /// passed.
     func isDueAgain(after time: Duration) -> Bool {
         state.withLock { isDueAgain($0, after: time) }
     }
@@ -205,7 +206,7 @@ final class ModelVersion: Sendable {
         state.policy == .lazy && !state.isLeaving && state.machine.isDueAgain(after: time, at: .now)
     }
 
-    /// Puts a load in line if it is still due.
+    /// Queues a load if one is still due.
     func beginAgain(_ request: LoadRequest, after time: Duration) {
         state.withLock { state in
             if isDueAgain(state, after: time) { _ = start(&state, request) }
@@ -214,15 +215,16 @@ final class ModelVersion: Sendable {
 
     /// A request for a load.
     struct LoadRequest: Sendable {
-        /// Its place among the loads that wait.
+        /// Its priority among the loads that wait.
         let cost: LoadCost
-        /// True if files and configuration count as they are now, which those of a load under way may not be.
+        /// True if the present files and configuration must be used; those of a current load may be older.
         var again = false
         /// True if the model is loaded although it was unloaded on request.
         var bringsBack = false
-        /// Unloads up to so many other models, if there are no more threads for this one; whether there were any.
+        /// Unloads up to the given number of other models, if there are too few threads for this one; returns whether
+        /// any was unloaded.
         let makeRoom: @Sendable (Int) async -> Bool
-        /// Loads a pipeline of the models that are served.
+        /// Loads a pipeline from the models that are served.
         let loadPipeline: @Sendable (ModelVersion, ModelConfiguration) async -> Result<Model, InferenceError>
         /// Receives the result of the load, if this request began it.
         let onEnd: @Sendable (Outcome) -> Void
@@ -236,12 +238,12 @@ final class ModelVersion: Sendable {
         case impossible(String)
     }
 
-    /// Loads the model, or waits for a load that is under way. The caller wants the model: one that was unloaded while
-    /// it was loading is kept then.
+    /// Loads the model, or waits for the current load. If the model was unloaded during that load, this request makes
+    /// the version keep it.
     /// - Parameters:
-    ///   - begun: what ``begin(_:)`` found, where it was called before.
-    ///   - deadline: until when it is waited for; the load continues after it.
-    /// - Throws: where the deadline has passed, or the calling task was cancelled, before the load was over.
+    ///   - begun: the result of ``begin(_:)``, if the caller has called it.
+    ///   - deadline: the end of the wait; the load continues after it.
+    /// - Throws: if the deadline passes, or the calling task is cancelled, before the load ends.
     func load(
         _ request: LoadRequest, begun: Start? = nil, deadline: MonotonicInstant? = nil
     ) async throws(InferenceError) -> Outcome {
@@ -266,7 +268,7 @@ final class ModelVersion: Sendable {
         }
     }
 
-    /// Puts a load in line, if none is under way, and does not wait for it.
+    /// Queues a load unless one is under way, and does not wait for it.
     func begin(_ request: LoadRequest) -> Start { state.withLock { start(&$0, request) } }
 
     private func start(_ state: inout State, _ request: LoadRequest) -> Start {
@@ -280,12 +282,12 @@ final class ModelVersion: Sendable {
         case .begin(let load, let replaced):
             var configuration = load.configuration
             configuration.streamDifference = replaced?.laterDifference.withLock { $0 }
-            // Not a child of the asking task: the load continues when that client disconnects, for the others who wait.
-            // A pipeline waits for its models, whose loads need the gate.
+            // Not a child of the calling task: the load continues for other waiters if that client disconnects. A
+            // pipeline gets no ticket: it waits for its models, and their loads pass the gate.
             let ticket = state.facts.pipelineModels.isEmpty ? gate.arrive(request.cost) : nil
             Task.detached { [configuration] in
                 let result = await self.load(request, ticket, configuration)
-                // Here, not by the caller: every task that waited finds the version as it then is.
+                // Done here and not by the caller, so that every task that waited sees the version's new state.
                 let outcome = Outcome(result: result, isKept: self.settle(result))
                 request.onEnd(outcome)
                 load.pending.fulfil(outcome)
@@ -294,7 +296,7 @@ final class ModelVersion: Sendable {
         }
     }
 
-    /// Loads the files when it is this load's turn.
+    /// Loads the files when the gate admits this load.
     private func load(
         _ request: LoadRequest, _ ticket: LoadGate.Ticket?, _ configuration: ModelConfiguration
     ) async -> Result<Model, InferenceError> {
@@ -312,8 +314,7 @@ final class ModelVersion: Sendable {
                             contentsOf: self.path, name: self.name, configuration: configuration,
                             version: self.numbered))
                 } catch {
-                    // Each time twice as many: a model and the process that tries it need more threads than one gives
-                    // back.
+                    // Doubled each time: a model and its load check process need more threads than one unload frees.
                     guard error.isForWantOfThreads, await request.makeRoom(unloaded) else { return .failure(error) }
                     unloaded *= 2
                 }
@@ -321,7 +322,7 @@ final class ModelVersion: Sendable {
         }
     }
 
-    /// Records the outcome of a load; returns whether there is a model to keep.
+    /// Records the outcome of a load; returns whether the version keeps the model.
     private func settle(_ result: Result<Model, InferenceError>) -> Bool {
         let (isKept, replaced) = state.withLock { state -> (Bool, Model?) in
             switch result {
@@ -333,15 +334,14 @@ final class ModelVersion: Sendable {
                 return (false, nil)
             }
         }
-        // A model that is no longer used ends here and not under the lock: an engine takes its time to release one, and
-        // every request asks for the lock.
+        // Release the old model here and not under the lock: an engine takes time to release a model, and every request
+        // takes the lock.
         withExtendedLifetime(replaced) {}
         return isKept
     }
 
-    /// True if the model is ready, its last load succeeded, and a load now would give the same: neither its files nor
-    /// its configuration have changed. The files are looked at on a thread that may block; nil where they do not
-    /// answer.
+    /// True if the model is ready, its last load succeeded, and neither its files nor its configuration have changed
+    /// since. Looks at the files on a thread that may block; nil if the file system does not answer.
     var isCurrent: Bool? {
         get async {
             let model = state.withLock { $0.machine.current(with: $0.configuration) }
@@ -358,11 +358,10 @@ final class ModelVersion: Sendable {
         }
     }
 
-    /// True if there is nothing that could be loaded, and the reason is reported: the place of a folder that could not
-    /// be read.
+    /// True for the placeholder of a folder that could not be read: nothing can be loaded, and the reason is reported.
     var standsForUnreadable: Bool { state.withLock { $0.machine.standsForUnreadable } }
 
-    /// True if the model was unloaded on request: only a load on request brings it back.
+    /// True if the model was unloaded on request: only a load on request loads it again.
     var isHeldBack: Bool { state.withLock { $0.machine.isHeldBack } }
 
     /// The properties that decide whether it is the default model.
@@ -382,46 +381,46 @@ final class ModelVersion: Sendable {
         }
     }
 
-    /// True if the last load failed, or there is nothing that could be loaded.
+    /// True if the last load failed, or nothing can be loaded.
     var hasFailed: Bool { state.withLock { $0.machine.failure != nil } }
 
-    /// True if its files are gone, and it answers until the version that replaces it is ready.
+    /// True if its files are gone, and it answers until its replacement is ready.
     var isLeaving: Bool {
         get { state.withLock { $0.isLeaving } }
         set { state.withLock { $0.isLeaving = newValue } }
     }
 
-    /// Requests may load it again.
+    /// Lets requests load it again.
     func release() { state.withLock { $0.machine.release() } }
 
-    /// A load that has failed is tried again when a request comes.
+    /// Lets the next request load it again after a failed load.
     func forgetFailure() { state.withLock { $0.machine.forgetFailure() } }
 
-    /// Takes the model out of service because of what it answers, if it is the one that serves; predictions that it is
-    /// working on keep it alive until they end. Tells whether it was.
+    /// Takes a model out of service because of wrong answers, if it is the one that serves; predictions that use it
+    /// keep it alive until they end. Returns whether it served.
     func fail(_ model: Model, because reason: String) -> Bool {
         let failed = state.withLock { state in
             state.machine.model === model ? state.machine.modelFails(reason, at: .now) : nil
         }
-        // As in `settle`: not under the lock.
+        // As in `settle`: release it outside of the lock.
         return withExtendedLifetime(failed) { failed != nil }
     }
 
-    /// True if a load is under way, or waits for its turn.
+    /// True if a load is under way, or is queued.
     var isLoading: Bool { state.withLock { $0.machine.load != nil } }
 
-    /// The model that it waits for, of a pipeline that was unloaded with it; nil for all others.
+    /// For a pipeline that was unloaded together with one of its models: the name of that model; nil otherwise.
     var awaitedModel: String? {
         get { state.withLock { $0.awaitedModel } }
         set { state.withLock { $0.awaitedModel = newValue } }
     }
 
-    /// Unloads the model; predictions that it is working on keep it alive until they end. Tells whether it was loaded.
+    /// Unloads the model; predictions that use it keep it alive until they end. Returns whether it was loaded.
     /// - Parameter holdsBack: whether requests for it must not load it again.
     @discardableResult
     func unload(holdsBack: Bool = false) -> Bool {
         let unloaded = state.withLock { $0.machine.unload(holdsBack: holdsBack) }
-        // As in `settle`: not under the lock.
+        // As in `settle`: release it outside of the lock.
         return withExtendedLifetime(unloaded) { unloaded != nil }
     }
 }

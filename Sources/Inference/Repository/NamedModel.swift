@@ -8,7 +8,7 @@ public struct NamedModel: Sendable, Hashable {
     /// The file or folder, which need not exist yet: an absolute path.
     public let path: String
 
-    /// A model at a path.
+    /// A model of a name and a path; a relative path becomes absolute.
     public init(name: String, path: String) {
         self.name = name
         self.path = FilePath.absolute(path)
@@ -25,8 +25,8 @@ public struct NamedModel: Sendable, Hashable {
 }
 
 extension NamedModel {
-    /// The folders that links of the model may lead into: its own, or the one that a bare file is in, where its weights
-    /// are too.
+    /// The folders that links of the model may lead into: its own, or, for a bare file, also the folder that contains
+    /// the file and its weights.
     package var roots: [String] {
         guard ModelBundle.isModelFile(path), let slash = path.lastIndex(of: "/") else { return [path] }
         return [path, slash == path.startIndex ? "/" : String(path[..<slash])]
@@ -42,7 +42,7 @@ public enum ReadyCondition: Sendable, Hashable {
     /// The models of these names.
     case models([String])
 
-    /// Reads `all`, `any`, or names. None means all; nil if `all` or `any` stands among names.
+    /// Parses `all`, `any`, or names. No words mean all; nil if `all` or `any` is mixed with names.
     package init?(_ words: [String]) {
         switch words {
         case [], ["all"]: self = .all

@@ -1,6 +1,6 @@
-/// Decides which of the known models stay when the folders are scanned, and which entries are new.
+/// Decides which known models stay when the folders are scanned, and which entries are new.
 ///
-/// A model is gone when its files are gone. Where that is unknown, because a folder cannot be read, it stays.
+/// A model is gone when its files are gone. If that cannot be determined, because a folder cannot be read, it stays.
 struct RepositoryScan {
     /// The models from now on, by name.
     private(set) var items: [String: [ModelVersion]] = [:]
@@ -8,7 +8,7 @@ struct RepositoryScan {
 
     init(known: [String: [ModelVersion]]) { self.known = known }
 
-    /// Keeps what is known of an entry; false if nothing was.
+    /// Keeps the known versions of an entry; false if none was known.
     mutating func keep(_ entry: RepositoryScanner.Found) -> Bool {
         guard let failure = entry.failure else {
             guard let same = known[entry.name]?.first(where: { $0.path == entry.path && !$0.standsForUnreadable })
@@ -20,7 +20,7 @@ struct RepositoryScan {
         }
         let below = known.values.joined().filter { $0.path == entry.path || $0.path.hasPrefix(entry.path + "/") }
         let models = below.filter { !$0.standsForUnreadable }
-        // Those that answer first: of two with one version the first is kept.
+        // Versions that answer come first: of two with the same number the first is kept.
         let ordered = models.filter { $0.readyModel != nil } + models.filter { $0.readyModel == nil }
         let kept = models.isEmpty ? below.filter { $0.path == entry.path } : ordered
         for item in kept {
@@ -31,7 +31,7 @@ struct RepositoryScan {
         return !kept.isEmpty
     }
 
-    /// Keeps what is known at a path, whatever has become of it.
+    /// Keeps the known versions at a path, regardless of the state of their files.
     mutating func keep(at path: String) {
         for item in known.values.joined() where item.path == path {
             item.isLeaving = false
@@ -39,7 +39,7 @@ struct RepositoryScan {
         }
     }
 
-    /// Adds a new one. A new version of a model that was unloaded on request is not served either.
+    /// Adds a new version. A new version of a model that was unloaded on request is not served either.
     mutating func add(new item: ModelVersion) {
         if let others = known[item.name], !others.isEmpty, others.allSatisfy(\.isHeldBack) {
             item.unload(holdsBack: true)
@@ -47,8 +47,8 @@ struct RepositoryScan {
         add(item)
     }
 
-    /// Of two with one name and version the first counts; what stands for a folder that cannot be read takes no model's
-    /// place.
+    /// Adds a version. Of two with the same name and number the first is used; a placeholder of an unreadable folder
+    /// takes no model's place.
     private mutating func add(_ item: ModelVersion) {
         let isThere = items[item.name, default: []].contains {
             $0 === item
@@ -57,12 +57,11 @@ struct RepositoryScan {
         if !isThere { items[item.name, default: []].append(item) }
     }
 
-    /// Keeps versions whose files are gone, where a new version of the model has yet to be loaded: a mount that is
-    /// swapped (the `..data` link of a ConfigMap) may bring other names of files, or another number, and requests must
-    /// not fail meanwhile.
+    /// Keeps versions with missing files while a new version of the model has yet to be loaded: swapping a mount (the
+    /// `..data` link of a ConfigMap) may change file names or version numbers, and requests must not fail meanwhile.
     mutating func keepUntilReplaced() {
         for item in dropped where item.readyModel != nil {
-            // Only in the same place: where the settings name another folder, its model counts at once.
+            // Only in the same folder: if the settings name another folder, its model replaces the old one at once.
             guard let successors = items[item.name]?.filter({ !$0.isLeaving }),
                 successors.contains(where: { $0.folder == item.folder }),
                 successors.allSatisfy({ $0.readyModel == nil && !$0.isHeldBack })
@@ -72,10 +71,10 @@ struct RepositoryScan {
         }
     }
 
-    /// True if a model of a name answered before.
+    /// True if a model of this name was ready before the scan.
     func answers(_ name: String) -> Bool { known[name]?.contains { $0.readyModel != nil } ?? false }
 
-    /// Keeps what was known of a name where nothing has taken its place: what `model` names is never gone, but awaited.
+    /// Keeps the known versions of a name if the scan found none: a model of `model` is never dropped, but waited for.
     mutating func keepIfNone(named name: String) {
         guard items[name]?.isEmpty ?? true, let before = known[name] else { return }
         for item in before {
@@ -84,7 +83,7 @@ struct RepositoryScan {
         }
     }
 
-    /// Those that were known and no longer exist.
+    /// The versions that were known and no longer exist.
     var dropped: [ModelVersion] {
         let kept = Set(items.values.joined().map(ObjectIdentifier.init))
         return known.values.joined().filter { !kept.contains(ObjectIdentifier($0)) }

@@ -10,7 +10,7 @@ internal import Glibc
 /// squeezenet.onnx              a bare model file
 /// resnet50.mlpackage/          a Core ML package
 /// inception/saved_model.pb     a bare SavedModel
-/// vit/config.json, model.onnx  a folder as it was downloaded: what ships beside the model file describes it
+///  vit/config.json, model.onnx  a folder as it was downloaded: the files next to the model file describe it
 /// ```
 struct RepositoryScanner: Sendable {
     struct Found: Sendable, Hashable {
@@ -18,22 +18,23 @@ struct RepositoryScanner: Sendable {
         /// The version of a numbered folder; nil if the bundle contains it.
         let version: String?
         let path: String
-        /// The folder of models that it is in.
+        /// The model folder that contains it.
         let folder: String
-        /// The reason why it cannot be read: any number of versions may lie at the path, or below it, or none.
+        /// The reason it cannot be read: any number of versions may exist at or below the path.
         var failure: FileFailure?
-        /// The folder of the numbered versions that it is one of; nil if it is none.
+        /// The folder of the numbered versions that it belongs to; nil if it is not numbered.
         var place: String?
     }
 
     var files = FolderReader.disk
-    /// The maximum time of reading a folder: a file system that does not answer must not keep the daemon from starting.
+    /// The maximum time for reading a folder: a file system that does not answer must not keep the daemon from
+    /// starting.
     var patience = Duration.seconds(30)
 
-    /// The failure of an entry that does not answer.
+    /// The failure of an entry in a file system that does not answer.
     static let silence = FileFailure(code: ETIMEDOUT)
 
-    /// ``scan(_:)-(String)``, within ``patience``. An entry that does not answer is one that cannot be read: the others
+    /// Calls ``scan(_:)-(String)`` within ``patience``. An entry that does not answer counts as unreadable; the others
     /// are served. Blocks.
     func scanInTime(_ folder: String) throws(RepositoryError) -> [Found] {
         let result = LoaderThread.wait(within: patience, on: folder) {
@@ -63,16 +64,16 @@ struct RepositoryScanner: Sendable {
             ]
     }
 
-    /// The same of what `model` names; a place that does not answer is one that cannot be read.
+    /// Scans a model of `model` within ``patience``; a path that does not answer counts as unreadable. Blocks.
     func scanInTime(_ model: NamedModel) -> [Found] {
         let (name, path) = (model.name, model.path)
         return LoaderThread.wait(within: patience, on: path) { scan(model) }
             ?? [Found(name: name, version: nil, path: path, folder: path, failure: Self.silence)]
     }
 
-    /// Finds the models in the folder, by name and version. Names that begin with a dot or an underscore are left
-    /// alone: copies in progress are kept under such names. Reads the folder: blocks.
-    /// - Throws: where the folder itself cannot be read. One inside it that cannot is found, with the reason.
+    /// Finds the models in the folder, by name and version. Names that begin with a dot or an underscore are skipped:
+    /// copies in progress have such names. Reads the folder: blocks.
+    /// - Throws: if the folder itself cannot be read. An unreadable entry in it is returned with the reason.
     func scan(_ folder: String) throws(RepositoryError) -> [Found] {
         switch try contents(ofModelsFolder: folder) {
         case .bundle(let found): return [found]
@@ -99,15 +100,16 @@ struct RepositoryScanner: Sendable {
         return .entries(names.filter { !Self.isPassedOver($0) && Self.problem(ofName: $0) == nil })
     }
 
-    /// The reason why no request could name a model that is called so: what paths may hold is up to `HTTPWire`.
+    /// The reason no request can contain this model name; nil if requests can. `HTTPWire` limits the characters of
+    /// paths.
     private static func problem(ofName name: String) -> String? {
         let isUnnameable = name.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\\") }
         return isUnnameable
             ? "its name has a control character or a backslash, which a request cannot contain: rename it" : nil
     }
 
-    /// A folder with model.json is one bundle. With other bundles in it, which would not be served, that file was put
-    /// in the wrong place.
+    /// Refuses a folder that contains a model.json and other bundles. The folder would be one bundle, the others would
+    /// not be served; the file was put in the wrong place.
     private func refuseBundles(in folder: String, names: [String]) throws(RepositoryError) {
         guard names.contains("model.json") else { return }
         let bundles = names.filter { name in
@@ -120,8 +122,8 @@ struct RepositoryScanner: Sendable {
                 + "\(bundles.count > 5 ? ", ..." : ""): put the model that it describes into its own folder")
     }
 
-    /// Finds the models that `model` names: the place itself, the versions in it, or the one model in it. A place that
-    /// does not exist is found with that failure, because it may be mounted later. Reads the place: blocks.
+    /// Finds the models of an entry of `model`: the path itself, its versions, or the only model in it. A path that
+    /// does not exist is returned with that failure, because it may be mounted later. Reads the path: blocks.
     func scan(_ model: NamedModel) -> [Found] {
         let (name, path) = (model.name, model.path)
         do throws(FileFailure) {
@@ -141,8 +143,8 @@ struct RepositoryScanner: Sendable {
             let versions = NumberedFolders.names(among: names).compactMap { version($0, of: name, at: path, in: path) }
             if !versions.isEmpty { return versions }
             let inside = names.sorted().filter { !Self.isPassedOver($0) }.flatMap { found(at: $0, in: path) }
-            // With no model in it, or with several, the path itself is loaded: that fails, and the error says what is
-            // expected.
+            // If it contains no model, or several, the path itself is loaded: that fails, and the error states the
+            // expected content.
             guard Set(inside.map(\.name)).count == 1 else { return [itself] }
             return inside.map {
                 Found(name: name, version: $0.version, path: $0.path, folder: path, failure: $0.failure)
@@ -152,8 +154,8 @@ struct RepositoryScanner: Sendable {
         }
     }
 
-    /// All that a path of the command line stands for: what a model with its own name would serve there, or the models
-    /// of a folder with several. Reads the place: blocks.
+    /// All models that a path on the command line means: those that a model of this path would serve, or, for a folder
+    /// with several models, all of these. Reads the path: blocks.
     func models(at model: NamedModel) -> [String] {
         let found = scan(model).map(\.path)
         guard found == [model.path], (try? files.kind(model.path)) == .folder else { return found }
@@ -161,8 +163,8 @@ struct RepositoryScanner: Sendable {
         return inside.isEmpty ? found : inside
     }
 
-    /// Finds the versions that updates have made, `NAME/VERSION/`, where VERSION ends in the update's number (`3.1`);
-    /// none where the folder does not exist, or does not answer. Reads the folder: blocks.
+    /// Finds the versions created by updates, `NAME/VERSION/`, where VERSION ends in the update's number (`3.1`);
+    /// empty if the folder does not exist or does not answer. Reads the folder: blocks.
     func updatesInTime(_ folder: String) -> [Found] {
         LoaderThread.wait(within: patience, on: folder) { updates(in: folder) } ?? []
     }
@@ -183,7 +185,7 @@ struct RepositoryScanner: Sendable {
             case .missing: problem = "does not exist"
             case .file: problem = "is a file: set the folder that contains it"
             case .folder:
-                // A folder that can be listed (r) may still not be entered (x): every entry of it would then fail.
+                // A folder that can be listed (r) may not be searchable (x): every entry of it would then fail.
                 _ = try files.kind(folder + "/.")
                 return try files.names(folder).sorted()
             }
@@ -193,7 +195,7 @@ struct RepositoryScanner: Sendable {
         throw RepositoryError(folder: folder, problem: problem)
     }
 
-    /// Names that no model has: hidden ones, and the folder that file systems keep at their top.
+    /// True for names that no model has: hidden ones, and `lost+found`, which file systems keep in their root.
     private static func isPassedOver(_ name: String) -> Bool {
         name.hasPrefix(".") || name.hasPrefix("_") || name == "lost+found"
     }
@@ -219,7 +221,7 @@ struct RepositoryScanner: Sendable {
             }
             return versions.compactMap { self.version($0, of: name, at: path, in: folder) }
         } catch {
-            // What has gone away since its name was read is gone.
+            // An entry that disappeared after its name was read is gone.
             return error.isAbsence ? [] : [Found(name: name, version: nil, path: path, folder: folder, failure: error)]
         }
     }
@@ -236,7 +238,7 @@ struct RepositoryScanner: Sendable {
         }
     }
 
-    /// The path of the model that a version's folder serves: the folder itself where it is a bundle, else the only
+    /// The path of the model that a version's folder serves: the folder itself if it is a bundle, otherwise the only
     /// model file in it.
     private func content(ofVersion path: String) throws(FileFailure) -> String? {
         guard try files.kind(path) == .folder else { return nil }
@@ -252,7 +254,7 @@ struct RepositoryScanner: Sendable {
         return try files.kind(folder + "/saved_model.pb") != .missing
     }
 
-    /// True if a file holds the weights of a bare model file beside it.
+    /// True if a file holds the weights of a bare model file next to it.
     private static func isWeights(_ entry: String, of found: [Found], in folder: String) -> Bool {
         found.contains { model in
             guard let format = ModelFormat(file: model.path), let dot = model.path.lastIndex(of: ".") else {
@@ -263,10 +265,10 @@ struct RepositoryScanner: Sendable {
         }
     }
 
-    /// The entries of a folder that ``scan(_:)`` passes over, each with the reason; hidden names are left out. Reads
+    /// The entries of a folder that ``scan(_:)`` does not serve, each with the reason; hidden names are omitted. Reads
     /// the folder: blocks.
     func leftOut(of folder: String, found: [Found]) -> [String] {
-        // A folder that is itself a bundle.
+        // The folder is itself a bundle.
         if found.contains(where: { $0.path == folder }) { return [] }
         let names = ((try? files.names(folder)) ?? []).sorted()
         return names.filter { !Self.isPassedOver($0) }.compactMap { entry in
@@ -278,7 +280,7 @@ struct RepositoryScanner: Sendable {
                 return "\(entry) (its name is used by \(other.path))"
             }
             return switch try? files.kind(path) {
-            // Names that are not UTF-8 are repaired when they are read, and then name nothing.
+            // Names that are not UTF-8 are repaired when they are read, and then no file has that name.
             case .missing, nil:
                 "\(entry) (\(entry.contains("\u{FFFD}") ? "its name is not UTF-8 text" : "a broken link"))"
             case .folder:
@@ -290,7 +292,7 @@ struct RepositoryScanner: Sendable {
     }
 }
 
-/// The reason why a models folder cannot be used.
+/// The reason a models folder cannot be used.
 public struct RepositoryError: Error, Sendable, CustomStringConvertible {
     /// A message for the user.
     public let message: String

@@ -1,29 +1,29 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Checks a repository's folders regularly, and loads what has changed once it is complete and no longer changes.
+/// Checks a repository's folders regularly, and loads changed models once they are complete and no longer change.
 ///
-/// Checking is separate from loading, so that the owner of the repository can load when nothing else is being loaded.
+/// Checking is separate from loading, so that the owner of the repository can load when no other load is under way.
 public final class RepositoryWatcher: Sendable {
     private let repository: ModelRepository
     private let state: Mutex<State>
 
     private struct State {
         var watch: FolderWatch<ModelRepository.EntryStamp>
-        /// The entries to be taken in.
+        /// The entries to take in.
         var settled: Set<String> = []
-        /// The entries that must not be touched yet.
+        /// The entries that are still changing.
         var unsettled: Set<String> = []
     }
 
-    /// Takes a first scan: what is there now is for the repository to load. Reads the folders: blocks.
+    /// Makes the first scan; the repository itself loads the entries of that scan. Reads the folders: blocks.
     public init(_ repository: ModelRepository) throws(RepositoryError) {
         self.repository = repository
         state = Mutex(State(watch: FolderWatch(try repository.stamps())))
     }
 
-    /// Looks at the folders. Blocks: reads them, and the names and times of the models' files.
-    /// - Returns: whether there is something to take in.
+    /// Scans the folders. Blocks: reads them, and the names and times of the models' files.
+    /// - Returns: whether there are entries to take in.
     public func scan() throws(RepositoryError) -> Bool {
         let stamps = try repository.stamps()
         let unreadable = Set(stamps.filter { $0.value.failure != nil }.keys)
@@ -35,8 +35,9 @@ public final class RepositoryWatcher: Sendable {
         }
     }
 
-    /// Takes in what the scans have shown: new models are added and loaded, changed ones loaded beside the old ones,
-    /// those that are gone dropped. What is still being copied is left alone, and so is a new bundle that is not whole.
+    /// Takes in the changes that the scans found: new models are added and loaded, changed ones are loaded while the
+    /// old ones answer, and those whose files are gone are dropped. Entries that are still being copied and new bundles
+    /// that are incomplete are skipped.
     /// - Throws: the first folder that cannot be read; the changes are taken in the next time.
     public func takeIn() async throws(RepositoryError) {
         let (settled, unsettled) = state.withLock { state in

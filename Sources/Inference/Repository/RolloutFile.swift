@@ -4,34 +4,34 @@ internal import JSON
 package import Rollout
 internal import SystemSupport
 
-/// The file of a model's rollout: rollout.json beside its numbered versions, or, where that folder cannot be written
-/// to, a file of the folder `state_dir`. All of it blocks.
+/// The file of a model's rollout: rollout.json next to its numbered versions, or, if that folder is not writable, a
+/// file in the folder `state_dir`. All functions block.
 ///
-/// A file in `state_dir` counts as long as the file beside the versions is the one that it replaced: an operator who
-/// writes another one is obeyed. What it says was rolled back counts in any case.
+/// A file in `state_dir` is valid as long as the file next to the versions is the one that it replaced: if an operator
+/// writes another one, that one is used. Its list of rolled-back versions is valid in any case.
 package struct RolloutFile: Sendable, Hashable {
     static let name = "rollout.json"
-    /// The largest file that is read, in bytes.
+    /// The maximum size of the file in bytes.
     private static let largest = 1 << 20
 
-    /// The file beside the versions; nil for a model without numbered versions.
+    /// The path of the file next to the versions; nil for a model without numbered versions.
     let beside: String?
-    /// The file in `state_dir`; nil if there is no such folder.
+    /// The path of the file in `state_dir`; nil if that is not set.
     let kept: String?
     /// The places that the file next to the versions may lead to, if it is a link.
     private let links: LinkPolicy
 
     /// - Parameters:
-    ///   - place: the folder of the numbered versions; nil if there is none.
-    ///   - stateFolder: `state_dir`; nil if there is none.
+    ///   - place: the folder of the numbered versions; nil for a model without them.
+    ///   - stateFolder: `state_dir`; nil if not set.
     package init(model: String, place: String?, stateFolder: String?, links: LinkPolicy = .anywhere) {
         self.links = links
         beside = place.map { $0 + "/" + Self.name }
         kept = stateFolder.map { "\($0)/rollouts/\(Self.fileName(of: model)).json" }
     }
 
-    /// The name of a model as the name of a file: other characters than letters, digits, `-` and `_` as `%` and two
-    /// digits.
+    /// Converts a model's name to a file name: each byte other than letters, digits, `-` and `_` becomes `%` and two
+    /// hexadecimal digits.
     package static func fileName(of model: String) -> String {
         var text = ""
         for byte in model.utf8 {
@@ -42,19 +42,19 @@ package struct RolloutFile: Sendable, Hashable {
         return text
     }
 
-    /// The reason the file cannot be used: a sentence.
+    /// The reason the file cannot be used, as a sentence.
     package struct Problem: Error, Sendable, Hashable {
         package let message: String
     }
 
-    /// A problem as clients see it: where the folders are is for the log only.
+    /// A problem as clients see it: the paths of the folders are for the log only.
     func shown(_ problem: Problem) -> String {
         [beside, kept].compactMap { $0 }.reduce(problem.message) { $0.replacing($1, with: Self.name) }
     }
 
     // MARK: Reading
 
-    /// The rollout that counts; nil if there is none.
+    /// Reads the valid rollout; nil if no file exists.
     package func read() -> Result<RolloutMachine.Record?, Problem> {
         Result { () throws(Problem) in
             let written = try writtenBeside()
@@ -77,7 +77,8 @@ package struct RolloutFile: Sendable, Hashable {
         contents.map { SHA256.text(SHA256.digest([UInt8]($0))) } ?? "none"
     }
 
-    /// The contents of the file next to the versions. A link that leads out of the model folders is not followed.
+    /// The contents of the file next to the versions; nil if it does not exist. A link that leads out of the model
+    /// folders is not followed.
     private func writtenBeside() throws(Problem) -> Data? {
         guard let beside else { return nil }
         guard links.admitting(beside).allows(beside) else { throw Problem(message: "\(beside) \(LinkPolicy.problem)") }
@@ -113,18 +114,19 @@ package struct RolloutFile: Sendable, Hashable {
 
     // MARK: Writing
 
-    /// Replaces the file as a whole: after a crash there is the old one or the new one.
+    /// Replaces the file atomically: after a crash either the old or the new one exists.
     package func write(_ record: RolloutMachine.Record) throws(Problem) {
         var obstacle: String?
         if let beside {
             let code = Self.replace(beside, with: record.text())
             guard code != 0 else {
-                // It knows what was rolled back, and what is good again.
+                // The new file contains the rolled-back versions and which are good again; the file in `state_dir` is
+                // obsolete.
                 if let kept { unlink(kept) }
                 return
             }
             obstacle = "\(beside) cannot be written: \(FileFailure(code: code).reason)"
-            // Only where the folder is not for writing: on a full disk the file of before still counts.
+            // Only if the folder is not writable: on a full disk the previous file remains valid.
             guard [EACCES, EPERM, EROFS].contains(code) else { throw Problem(message: obstacle ?? "") }
         }
         guard let kept else {
@@ -143,10 +145,10 @@ package struct RolloutFile: Sendable, Hashable {
         }
     }
 
-    /// - Returns: an errno(3); 0 if it was written.
+    /// - Returns: 0 if the file was written, otherwise an errno(3).
     private static func replace(_ path: String, with text: [UInt8]) -> Int32 {
         let folder = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
-        // Hidden names are passed over when models are looked for.
+        // The scanner skips hidden names.
         let work = "\(folder)/.\(name).\(getpid()).new"
         let file = open(work, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
         guard file >= 0 else { return errno }
@@ -163,7 +165,7 @@ package struct RolloutFile: Sendable, Hashable {
             unlink(work)
             return code
         }
-        // The name is on disk only when its folder is.
+        // The rename is durable only after the folder has been synced.
         let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if directory >= 0 {
             fsync(directory)

@@ -1,21 +1,20 @@
 internal import Glibc
 
-/// The files of a version that an update has made: the new model file, and the other files of the bundle that it comes
-/// from.
+/// The files of a version created by an update: the new model file, and the other files of the source bundle.
 struct UpdatedBundle {
     private let source: String
     /// The model file within the bundle.
     private let file: String
     private let model: [UInt8]
-    /// The other files, and the folders that they lie in, each after the one around it.
+    /// The other files and their folders; each folder comes after the one that contains it.
     private var others: [String] = [], folders: [String] = []
     /// The bytes of all files.
     private(set) var bytes: Int
 
-    /// Files and folders of a bundle, and how deep they may be nested: as many as ``BundleWalk`` looks at.
+    /// The maximum number of files and folders of a bundle, as in ``BundleWalk``, and the maximum depth of folders.
     private static let most = BundleWalk.most, deepest = 8
 
-    /// Looks through the bundle. Blocks.
+    /// Lists the files of the source bundle. Blocks.
     /// - Parameters:
     ///   - model: the new bytes of the model file.
     ///   - path: the model file that was updated.
@@ -32,7 +31,8 @@ struct UpdatedBundle {
         try add("", depth: 0)
     }
 
-    /// Hidden entries, such as the `..data` of a ConfigMap, are passed over: links lead to what matters in them.
+    /// Adds the entries of a folder. Skips hidden entries, such as the `..data` of a ConfigMap: other links lead to the
+    /// files in them.
     private mutating func add(_ folder: String, depth: Int) throws(FileFailure) {
         guard depth <= Self.deepest else { throw FileFailure(code: ELOOP) }
         let names = try FolderReader.disk.names(source + "/" + folder).sorted()
@@ -52,7 +52,7 @@ struct UpdatedBundle {
         }
     }
 
-    /// Writes the files into a new folder, and returns when the disk has them. Blocks.
+    /// Writes the files into a new folder, and returns when they are on disk. Blocks.
     func write(to folder: String) throws(FileFailure) {
         try DurableFiles.create(folder: folder)
         for inner in folders { try DurableFiles.create(folder: folder + "/" + inner) }
@@ -62,7 +62,7 @@ struct UpdatedBundle {
         try DurableFiles.sync(folder: folder)
     }
 
-    /// The bytes of the files in a folder and its folders. Blocks.
+    /// The total size in bytes of the files in a folder and its subfolders. Blocks.
     static func bytes(in folder: String) -> Int {
         BundleWalk(folder).entries.reduce(0) { sum, entry in
             entry.status.st_mode & S_IFMT == S_IFREG ? sum + Int(entry.status.st_size) : sum

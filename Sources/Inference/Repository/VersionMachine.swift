@@ -1,7 +1,7 @@
 package import SystemSupport
 
-/// The decisions of a model's version about loads, without waiting, locks, files or a clock: each event returns what is
-/// to be done.
+/// The decisions of a model's version about loads, without waiting, locks, files or a clock: each event returns the
+/// actions to take.
 ///
 ///     ┌──────────┐  request   ┌─────────┐  success  ┌───────┐  request again  ┌───────────┐
 ///     │ unloaded │ ─────────▶ │ loading │ ────────▶ │ ready │ ──────────────▶ │ reloading │
@@ -11,13 +11,13 @@ package import SystemSupport
 ///          └───────────────────────┼────── unload ──────┘                           │
 ///                                  └───────────────────── unload (dropped) ─────────┘
 ///
-/// - A version has a model in `ready` and `reloading` only: it answers while the next load is under way, and when that
-///   fails.
-/// - One that is unloaded while it is loading is `dropped`: what is loaded is not kept, unless somebody asks for it
-///   meanwhile.
-/// - One that was unloaded on request is held back until a load is asked for; it never has a model.
-/// - A failure stays until a load succeeds, or it is forgotten. A model that gives wrong answers has failed as one that
-///   cannot be loaded has.
+/// - A version has a model in `ready` and `reloading` only: the model answers while the next load is under way, and
+///   after that fails.
+/// - A version that is unloaded while it is loading is `dropped`: the loaded model is not kept, unless a request for it
+///   arrives meanwhile.
+/// - A version that was unloaded on request is held back until a load is requested; it never has a model.
+/// - A failure stays until a load succeeds, or it is forgotten. A model that gives wrong answers counts as failed, like
+///   one that cannot be loaded.
 ///
 /// A new kind of version (one that answers some requests, or none) is data of ``Loaded`` or a phase here; the table of
 /// its transitions is in VersionMachineTests.
@@ -31,10 +31,10 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
         case reloading(Loaded, Load)
     }
 
-    /// The data that stays of a version without a model.
+    /// The data of a version without a model.
     package struct Rest: Sendable {
         package fileprivate(set) var failure: Failure?
-        /// Unloaded on request: only a load on request brings it back.
+        /// True if it was unloaded on request: only a load on request loads it again.
         package fileprivate(set) var isHeldBack = false
         /// True if it had a model before.
         package fileprivate(set) var wasReady = false
@@ -44,23 +44,23 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
     package struct Loaded: Sendable {
         package let model: Model
         package let configuration: ModelConfiguration
-        /// The reason why the last reload failed.
+        /// The reason the last reload failed; nil if it succeeded.
         package fileprivate(set) var failure: Failure?
     }
 
-    /// A load that waits for its turn, or is under way.
+    /// A load that is queued, or is under way.
     package struct Load: Sendable {
         package let pending: Pending
-        /// The files and settings that it was begun with.
+        /// The configuration that it was begun with.
         package let configuration: ModelConfiguration
-        /// The time when its turn came.
+        /// The time when it left the queue; nil before.
         package fileprivate(set) var began: MonotonicInstant?
     }
 
-    /// The reason for which no model is loaded, or the model is older than its files.
+    /// The reason no model is loaded, or the model is older than its files.
     package struct Failure: Sendable {
         package let reason: String
-        /// The time when the load failed; nil if there was none, because the files could not be read when they were
+        /// The time when the load failed; nil if nothing was loaded because the files could not be read when they were
         /// found.
         package let time: MonotonicInstant?
     }
@@ -68,19 +68,20 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
     package private(set) var phase: Phase {
         didSet { model = loaded?.model }
     }
-    /// The model that answers; nil if there is none. Beside the phase, which is large: every request asks for it.
+    /// The model that answers; nil if no model does. Kept outside of the phase, which is large, because every request
+    /// reads it.
     package private(set) var model: Model?
-    /// True if there is nothing that could be loaded: the place of a folder that could not be read when it was found.
+    /// True for the placeholder of a folder that could not be read when it was found: nothing can be loaded.
     package let standsForUnreadable: Bool
-    /// The reason why the files could not be looked at the last time.
+    /// The reason the last attempt to read the files failed.
     package private(set) var unreadable: String?
 
-    /// For how long requests get the error of a failed load and do not start another: loads cost seconds of processors,
-    /// and there may be many requests. Reloads are not held up.
+    /// The time for which requests get the error of a failed load and do not start another: loads cost seconds of CPU
+    /// time, and many requests may arrive. Reloads are not delayed.
     private static var respite: Duration { .seconds(5) }
 
-    /// A version that was found.
-    /// - Parameter unreadable: why its place stands for nothing but a folder that cannot be read; nil for a model.
+    /// The state of a version that a scan found.
+    /// - Parameter unreadable: the reason the folder cannot be read; nil if it can.
     package init(unreadable: String? = nil) {
         standsForUnreadable = unreadable != nil
         self.unreadable = unreadable
@@ -125,18 +126,17 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
         }
     }
 
-    /// The reason why the model does not match its files or settings; nil if it does, or there is none.
+    /// The reason the model does not match its files or settings; nil if it does, or no model is loaded.
     package var staleReason: String? { loaded.flatMap { $0.failure?.reason ?? unreadable } }
 
     /// True if no model is loaded yet, but a load is under way or a request would start one. False after a failure.
     package var isToCome: Bool { rest.map { $0.failure == nil && !$0.isHeldBack } ?? false }
 
-    /// True if the model has answered, is gone, and could not be loaded again the last time: the next request tries,
-    /// after a while.
+    /// True if the model has answered, is gone, and its last load failed: a request tries again after a while.
     package var isComingBack: Bool { rest.map { $0.wasReady && $0.failure != nil && !$0.isHeldBack } ?? false }
 
-    /// The model, if a load with this configuration could only give it again: the last one succeeded, and none is under
-    /// way.
+    /// The model, if loading it with this configuration would change nothing: the last load succeeded with it, and no
+    /// load is under way; otherwise nil.
     package func current(with configuration: ModelConfiguration) -> Model? {
         guard case .ready(let loaded) = phase, loaded.failure == nil, loaded.configuration == configuration else {
             return nil
@@ -144,7 +144,8 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
         return loaded.model
     }
 
-    /// True if the last load failed so long ago that what was wrong may have passed.
+    /// True if the last load failed at least this time ago, so that its cause may have passed, and no load is under
+    /// way.
     package func isDueAgain(after time: Duration, at now: MonotonicInstant) -> Bool {
         guard load == nil, !isHeldBack, let failed = failure?.time else { return false }
         return now >= failed + time
@@ -154,20 +155,20 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
 
     /// The answer to a request for the model.
     package enum Answer {
-        /// A load is to be begun, in the place of a model that answers meanwhile.
+        /// Begin a load; until it ends, the model to replace answers.
         case begin(Load, replacing: Model?)
-        /// A load is under way.
+        /// Wait for the current load.
         case join(Load)
         case ready(Model)
         /// - Parameter reason: nil if it is not known.
         case impossible(reason: String?)
     }
 
-    /// A request for the model.
+    /// Handles a request for the model.
     /// - Parameters:
-    ///   - again: whether files and configuration count as they are now.
+    ///   - again: whether the present files and configuration must be used.
     ///   - bringsBack: whether it is loaded although it was unloaded on request.
-    ///   - pending: what a new load is known by.
+    ///   - pending: the handle of a new load.
     package mutating func request(
         again: Bool, bringsBack: Bool, with configuration: ModelConfiguration, at now: MonotonicInstant,
         pending: @autoclosure () -> Pending
@@ -201,7 +202,7 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
         }
     }
 
-    /// The turn of the load has come.
+    /// The load has left the queue and begins.
     package mutating func loadBegins(at now: MonotonicInstant) {
         switch phase {
         case .loading(var load, let rest, let isDropped):
@@ -214,8 +215,8 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
         }
     }
 
-    /// The load has given a model.
-    /// - Returns: whether it is kept, and the model that it replaces.
+    /// The load has succeeded.
+    /// - Returns: whether the model is kept, and the model that it replaces.
     package mutating func loadSucceeds(_ model: Model) -> (isKept: Bool, replaced: Model?) {
         switch phase {
         case .loading(_, var rest, isDropped: true):
@@ -232,7 +233,7 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
         }
     }
 
-    /// The load has failed: what answered before continues.
+    /// The load has failed; a previous model continues to answer.
     package mutating func loadFails(_ reason: String, at now: MonotonicInstant) {
         let failure = Failure(reason: reason, time: now)
         switch phase {
@@ -246,8 +247,8 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
         }
     }
 
-    /// The model gives wrong answers: it answers no more. A load that is under way goes on.
-    /// - Returns: the model that is to be released.
+    /// The model gives wrong answers and stops serving. A load that is under way continues.
+    /// - Returns: the model to release.
     package mutating func modelFails(_ reason: String, at now: MonotonicInstant) -> Model? {
         let rest = Rest(failure: Failure(reason: reason, time: now), wasReady: true)
         switch phase {
@@ -261,9 +262,9 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
         }
     }
 
-    /// The model is not wanted any more.
+    /// Unloads the model; a load under way is dropped.
     /// - Parameter holdsBack: whether requests must not load it again.
-    /// - Returns: the model that is to be released.
+    /// - Returns: the model to release.
     package mutating func unload(holdsBack: Bool) -> Model? {
         defer {
             let rest = Rest(failure: nil, isHeldBack: isHeldBack || holdsBack, wasReady: hasServed)
@@ -272,17 +273,17 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
         return model
     }
 
-    /// Requests may load it again.
+    /// Lets requests load it again.
     package mutating func release() { changeRest { $0.isHeldBack = false } }
 
-    /// A load that has failed is tried again when a request comes.
+    /// Lets the next request load it again after a failed load.
     package mutating func forgetFailure() {
         guard !standsForUnreadable else { return }
         changeRest { $0.failure = nil }
         changeLoaded { $0.failure = nil }
     }
 
-    /// The files could not be looked at, or can be again.
+    /// Records whether the files can be read.
     package mutating func filesAre(unreadable reason: String?) {
         unreadable = reason
         guard standsForUnreadable, !isHeldBack else { return }

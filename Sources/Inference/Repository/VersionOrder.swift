@@ -1,8 +1,8 @@
-/// The order of versions: by the numbers between their dots (`3`, `3.1`, `3.10`, `4`). Parts that are no numbers come
-/// last, by name.
+/// The order of versions: by the numbers between their dots (`3`, `3.1`, `3.10`, `4`). Parts that are not numbers come
+/// last, in the order of their text.
 package struct VersionOrder: Comparable {
     private let text: String
-    /// The version as one number, as nearly all are; nil for others.
+    /// The version as one number, which nearly all are; nil for others.
     private let number: UInt64?
 
     package init(_ version: String) { (text, number) = (version, UInt64(version)) }
@@ -25,14 +25,14 @@ package struct VersionOrder: Comparable {
     }
 }
 
-/// A version that an update made: the version that it goes back to, and the number of the update.
+/// A version created by an update: the base version, and the number of the update.
 struct UpdatedVersion: Hashable {
     let base: String
     let number: Int
 
     init(base: String, number: Int) { (self.base, self.number) = (base, number) }
 
-    /// Reads `3.1`; nil for what no update is called.
+    /// Parses `3.1`; nil if no update can have this version.
     init?(_ version: String) {
         guard let dot = version.lastIndex(of: "."), dot > version.startIndex, !version.hasPrefix("."),
             let number = Int(version[version.index(after: dot)...]), number > 0,

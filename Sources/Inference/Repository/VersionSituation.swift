@@ -1,14 +1,14 @@
-/// The properties of a model's version that decide whether it answers requests that name no version.
+/// The properties of a model's version that decide whether it answers requests without a version.
 package struct VersionSituation: Sendable, Hashable {
     package var policy: LoadPolicy
     package var isReady: Bool
     package var hasFailed: Bool
-    /// Unloaded on request.
+    /// True if it was unloaded on request.
     package var isHeldBack = false
-    /// Its files are gone; it answers until the version that replaces it is ready.
+    /// True if its files are gone, and it answers until its replacement is ready.
     package var isLeaving = false
-    /// False if another version is named to serve, or it is to prove itself first, or was rolled back
-    /// (``RolloutMachine``).
+    /// False if the rollout names another version to serve, or this version is a candidate that is still being
+    /// compared, or it was rolled back (``RolloutMachine``).
     package var mayServe = true
 
     package init(
@@ -23,32 +23,32 @@ package struct VersionSituation: Sendable, Hashable {
         self.mayServe = mayServe
     }
 
-    /// True if a request may wait for it to be loaded.
+    /// True if a request can load it.
     private var isLoadedByRequests: Bool { policy == .lazy && !isReady && !isHeldBack }
 
-    /// The version that answers, or that would if it were loaded: the highest that is good. A version that failed does
-    /// not count as long as there is another.
-    /// - Parameter versions: the lowest first.
-    /// - Returns: its index; nil if there are no versions, or none may serve.
+    /// The version that answers, or that would if it were loaded: the highest good one. A version that failed is used
+    /// only if no other exists.
+    /// - Parameter versions: in ascending order.
+    /// - Returns: its index; nil if the list is empty, or no version may serve.
     package static func answering(_ versions: [VersionSituation]) -> Int? {
         let allowed = versions.indices.filter { versions[$0].mayServe }
         let present = allowed.filter { !versions[$0].isLeaving }
         let good = present.last { versions[$0].isReady || !versions[$0].hasFailed }
         if let good, versions[good].isReady || versions[good].isLoadedByRequests { return good }
-        // One that is still being loaded leaves older ones answering.
+        // While the highest is still being loaded, older ones keep answering.
         return allowed.last { versions[$0].isReady } ?? good ?? present.last ?? allowed.last
     }
 
-    /// True if a request that names no version is answered: now, or by a load that it starts.
+    /// True if a request without a version is answered: now, or by a load that it starts.
     package static func isServing(_ versions: [VersionSituation]) -> Bool {
         guard let index = answering(versions) else { return false }
         return versions[index].isReady || versions[index].isLoadedByRequests && !versions[index].hasFailed
     }
 
-    /// True if the model need not be waited for: it serves, or nothing loads it before it is asked for.
+    /// True if the model need not be waited for: it serves, or only a request loads it.
     package static func isUpToDate(_ versions: [VersionSituation]) -> Bool {
         guard let highest = versions.last(where: { !$0.isLeaving && $0.mayServe }) else {
-            // Where versions are there and none may serve, requests are refused.
+            // If versions exist but none may serve, requests are refused.
             return versions.allSatisfy { $0.isLeaving || $0.isHeldBack }
         }
         return highest.policy == .lazy || highest.isHeldBack || isServing(versions)

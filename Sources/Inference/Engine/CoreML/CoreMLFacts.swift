@@ -1,21 +1,21 @@
 internal import CoreMLImport
 
-/// The contents of a Core ML file beyond its tensors.
+/// The contents of a Core ML file in addition to its tensors.
 struct CoreMLFacts: Sendable {
     let description: InterfaceSpecification
     /// The transforms that are applied to pictures, by input.
     var scalers: [String: ImageScaler] = [:]
     /// The classes, and the name of the output with their scores.
     var classifier: (labels: ClassLabelList, output: String)?
-    /// Values of inputs for which zeros are not valid, by name.
+    /// Sample values of inputs for which zeros are not valid, by name.
     var samples: [String: FeatureData] = [:]
-    /// The numbers that inputs have where they are left out, where the file says so, by name.
+    /// The values of inputs that a prediction omits, if the file states them, by name.
     var defaults: [String: Double] = [:]
-    /// The inputs whose numbers may be missing.
+    /// The names of inputs that accept missing numbers.
     var missing: Set<String> = []
-    /// A detector's outputs with the scores and the boxes, and the names of its classes, if it has any.
+    /// A detector's outputs with the scores and the boxes, and the names of its classes, which may be empty.
     var detections: (scores: String, boxes: String, classes: [String])?
-    /// True if the outputs are evaluated here in double precision, strings and dictionaries among them.
+    /// True if this process evaluates the outputs in double precision; they may include strings and dictionaries.
     var isEvaluated = false
 
     var about: ModelAbout {
@@ -26,7 +26,7 @@ struct CoreMLFacts: Sendable {
     }
 }
 
-/// A model file that was made from a Core ML file.
+/// A model file that was created from a Core ML file.
 protocol CoreMLModelFile: ModelFile {
     var facts: CoreMLFacts { get }
 }

@@ -4,13 +4,13 @@ internal import FoundationEssentials
 internal import Glibc
 internal import JSON
 
-/// A Core ML file (`.mlmodel`) or package (`.mlpackage`) as it lies on disk.
+/// A Core ML file (`.mlmodel`) or package (`.mlpackage`) on disk.
 struct CoreMLFile {
     let specification: ModelSpecification
-    /// The files beside the model file, by their path from its folder: a program's weights.
+    /// The files next to the model file, by their path relative to its folder: a program's weights.
     let weights: [String: Bytes]
 
-    /// Files that a package may hold beside its model.
+    /// The maximum number of files in a package in addition to its model.
     private static let mostFiles = 1_000
 
     /// True if a path has the name of a Core ML file.
@@ -18,8 +18,8 @@ struct CoreMLFile {
         ModelFormat(path: path) == .coreml
     }
 
-    /// Reads what is at a path. Blocks.
-    /// - Throws: what is wrong with the file, or with the folder.
+    /// Reads the file or package at a path. Blocks.
+    /// - Throws: the problem of the file or of the folder.
     init(path: String) throws(ImportError) {
         do throws(Problem) {
             guard !path.hasEnding(ModelFormat.compiled) else {
@@ -37,7 +37,7 @@ struct CoreMLFile {
         }
     }
 
-    /// The description at the beginning of the file; nil if it is unknown. Reads a part of the file: blocks.
+    /// The description at the beginning of the file; nil if it cannot be read. Reads a part of the file: blocks.
     static func description(ofFileAt path: String) -> InterfaceSpecification? {
         guard let file = path.hasEnding(ModelFormat.package) ? try? modelFile(ofPackage: path) : path else {
             return nil
@@ -47,7 +47,7 @@ struct CoreMLFile {
     }
 
     /// Reads a model file that can be updated. Blocks.
-    /// - Throws: what is wrong with the file, or why it cannot be.
+    /// - Throws: the problem of the file, or the reason it cannot be updated.
     static func updatable(_ path: String) throws(ImportError) -> UpdatableModel {
         do throws(Problem) {
             return try UpdatableModel(read(path))
@@ -58,7 +58,7 @@ struct CoreMLFile {
 
     // MARK: Packages
 
-    /// The model file of a package, as its `Manifest.json` says: an item below `Data`.
+    /// The path of a package's model file, which its `Manifest.json` names: an item below `Data`.
     private static func modelFile(ofPackage package: String) throws(Problem) -> String {
         let manifest: JSONValue
         switch BundleFile.read(package + "/Manifest.json", most: BundleFile.largestManifest) {
@@ -101,7 +101,7 @@ struct CoreMLFile {
         return String(cString: real).hasPrefix(String(cString: root) + "/")
     }
 
-    /// The files in the folder of a model file and the folders below it, except for the model file itself.
+    /// The files in the folder of a model file and in its subfolders, except for the model file itself.
     private static func filesBeside(_ model: String) throws(Problem) -> [String: Bytes] {
         guard let slash = model.lastIndex(of: "/") else { return [:] }
         let folder = String(model[..<slash])
@@ -127,7 +127,7 @@ struct CoreMLFile {
 
     // MARK: Reading
 
-    /// The contents of a file. Read, not mapped: a file that is cut off while it is mapped would end the process.
+    /// The contents of a file. Read, not mapped: if a mapped file were truncated, the process would be killed.
     private static func read(_ path: String) throws(Problem) -> Bytes {
         let file: OpenFile
         do throws(FileFailure) {
@@ -145,7 +145,7 @@ struct CoreMLFile {
             munmap(memory, max(1, size))
             throw error
         }
-        // Lent only now: `Bytes` may not be written to.
+        // Lent only after the memory is filled, because `Bytes` must not be modified.
         return Bytes(lending: UnsafeRawBufferPointer(start: memory, count: size)) {
             munmap(UnsafeMutableRawPointer(mutating: $0.baseAddress), max(1, $0.count))
         }
@@ -166,7 +166,7 @@ struct CoreMLFile {
     }
 }
 
-/// A throwing call whose problems have a place, where it is given.
+/// Calls `body`, and adds a place to its problems unless it is empty.
 private func located<R>(_ place: String, _ body: () throws(Problem) -> R) throws(Problem) -> R {
     do throws(Problem) {
         return try body()

@@ -2,12 +2,12 @@ internal import CoreMLImport
 
 /// Reads Core ML files for an engine.
 ///
-/// Networks and programs are translated to graphs, which the engine reads, and are then a model like any other:
+/// Networks and programs are translated to graphs, which the engine reads; they are then like any other model:
 /// compiled, cached, run in batches. All other models, and pipelines, are evaluated step by step (``CoreMLStepsFile``).
 struct CoreMLImporter {
     let target: any ImportTarget
 
-    /// Reads what is at a path. Blocks.
+    /// Reads the file or package at a path. Blocks.
     func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
         do throws(ImportError) {
             let file = try CoreMLFile(path: source.path)
@@ -45,7 +45,7 @@ struct CoreMLImporter {
         return try CoreMLStepsFile(steps, graphs: graphs, description: file.specification.description, target: target)
     }
 
-    /// Translates a graph and has the engine read it.
+    /// Translates a graph, and reads it with the engine.
     private func graph(
         _ step: ModelSteps.GraphStep, file: CoreMLFile, folders: [String], takesSequences: Bool = false
     ) throws(ImportError) -> (model: any ModelFile, facts: CoreMLFacts) {
@@ -57,7 +57,7 @@ struct CoreMLImporter {
             do throws(EngineError) {
                 model = try target.read(translated.graph, folders: folders)
             } catch {
-                // The engine finds shapes that do not fit for every extent.
+                // The engine rejects shapes that are not valid for every extent: try again with fixed extents.
                 guard translated.canBeClosed,
                     let closed = try? TranslatedGraph(
                         step.specification, files: file.weights, innerImages: step.innerImages, opensExtents: false)
@@ -77,7 +77,7 @@ struct CoreMLImporter {
     }
 }
 
-/// A network or a program: the engine's own model, with what the Core ML file says of it.
+/// A network or a program: the engine's model, with the facts of the Core ML file.
 struct CoreMLGraphFile: CoreMLModelFile {
     let model: any ModelFile
     let facts: CoreMLFacts

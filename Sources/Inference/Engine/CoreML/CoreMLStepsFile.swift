@@ -1,8 +1,8 @@
 internal import CoreMLImport
 internal import Glibc
 
-/// A Core ML file whose models are evaluated step by step: classical models here, in double precision, and the networks
-/// and programs among them by the engine.
+/// A Core ML file that is evaluated step by step: classical models by this process, in double precision, and its
+/// networks and programs by the engine.
 struct CoreMLStepsFile: CoreMLModelFile {
     let facts: CoreMLFacts
     let inputs: [TensorPort]
@@ -35,7 +35,7 @@ struct CoreMLStepsFile: CoreMLModelFile {
         inputs = ports(description.inputs, "description.input")
         var outputs = ports(description.outputs, "description.output")
         guard problems.isEmpty else { throw ImportError(problems) }
-        // The probabilities are those of the last classifier.
+        // The probabilities belong to the last classifier.
         let labels = steps.steps.reversed().lazy.compactMap { step -> [CoreMLImport.Category]? in
             switch step {
             case .evaluate(let model): model.labels
@@ -56,7 +56,7 @@ struct CoreMLStepsFile: CoreMLModelFile {
             outputs[index] = TensorPort(name: outputs[index].name, elementType: .float64, shape: [labels.count])
             facts.classifier = (ClassLabelList(labels), outputs[index].name)
         }
-        // As many boxes as are found, and the file often does not say so.
+        // The number of boxes varies, which the file often does not state.
         if let detections = facts.detections {
             for (name, width) in [(detections.boxes, 4), (detections.scores, Shape.dynamic)] {
                 guard let index = outputs.firstIndex(where: { $0.name == name }),
@@ -86,8 +86,8 @@ struct CoreMLStepsFile: CoreMLModelFile {
 }
 
 extension TensorPort {
-    /// A feature of a file that is evaluated here: one number, an array, a picture as [1, channels, height, width], or
-    /// no tensor (strings).
+    /// The port of a feature that this process evaluates: one number, an array, a picture as [1, channels, height,
+    /// width], or no tensor (strings).
     init(_ feature: FeatureSpecification) throws(Problem) {
         switch feature.type {
         case .double: self.init(name: feature.name, elementType: .float64, shape: [1])

@@ -12,7 +12,7 @@ struct CoreMLStepsModel: CompiledModel {
     let outputs: [TensorPort]
     let classifier: (labels: ClassLabelList, output: String)?
 
-    /// A network or program of the file, compiled.
+    /// A compiled network or program of the file.
     struct GraphModel: Sendable {
         let facts: CoreMLFacts
         let compiled: any CompiledModel
@@ -22,7 +22,7 @@ struct CoreMLStepsModel: CompiledModel {
         graphs.map(\.compiled.optimalRequestCount).min() ?? max(1, ProcessInfo.processInfo.activeProcessorCount)
     }
 
-    /// Without a network there is nothing to compile, and nothing to cache.
+    /// False without a network, because nothing is compiled or cached then.
     var loadedFromCache: Bool { !graphs.isEmpty && graphs.allSatisfy(\.compiled.loadedFromCache) }
     var executionDevices: String { graphs.first?.compiled.executionDevices ?? "CPU" }
     var execution: ExecutionProperties {

@@ -2,12 +2,12 @@ internal import CoreMLImport
 internal import Dispatch
 internal import Synchronization
 
-/// One prediction at a time through a file of several steps.
+/// Runs one prediction at a time with a file of several steps.
 ///
-/// `@unchecked Sendable`: the owner rule of ``InferRequest`` keeps all calls but ``cancel()`` to one thread at a time.
-/// Between a start and its completion the owner calls nothing else, and the state belongs to one chain of steps, each
-/// of which begins after the one before has ended (the engine's callback, then the queue, hand it on). `cancel()`
-/// touches only the atomic, the mutex and `graphs`, which never changes.
+/// `@unchecked Sendable`: the ownership rule of ``InferRequest`` keeps all calls except ``cancel()`` to one thread at a
+/// time. Between a start and its completion the owner calls nothing else, and the state belongs to one chain of steps,
+/// each of which begins after the previous one has ended (the engine's callback, then the queue, pass it on).
+/// `cancel()` accesses only the atomic, the mutex and `graphs`, which never changes.
 final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
     private let model: CoreMLStepsModel
     private let graphs: [any InferRequest]
@@ -16,7 +16,7 @@ final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
     private var failure: EngineError?
     private var thresholds = DetectorThresholds()
     private let isCancelled = Atomic(false)
-    /// The graph that is running, for `cancel`.
+    /// The index of the running graph, for `cancel`.
     private let running = Mutex<Int?>(nil)
 
     init(_ model: CoreMLStepsModel, graphs: [any InferRequest]) {
@@ -60,17 +60,17 @@ final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    /// Evaluates up to the next graph, and continues from there when it has run; at the end calls the completion.
+    /// Evaluates the steps up to the next graph, and continues after that has run; calls the completion at the end.
     private func advance(_ completion: @escaping @Sendable () -> Void) {
         do throws(EngineError) {
             guard case .run(let index, let table) = try next() else { return completion() }
             try fill(index, from: table)
             running.withLock { $0 = index }
             try graphs[index].start {
-                // The engine's thread only passes the word on.
+                // The engine's thread must not do more than this.
                 DispatchQueue.global(qos: .userInitiated).async { self.resume(index, completion) }
             }
-            // A cancellation before the start found nothing to stop.
+            // A cancellation before the start had no effect: repeat it.
             if isCancelled.load(ordering: .relaxed) { graphs[index].cancel() }
         } catch {
             failure = error
@@ -113,7 +113,7 @@ final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
             case .int64:
                 guard tensor.bytes.count >= 8 else { continue }
                 let value = tensor.bytes.loadUnaligned(as: Int64.self)
-                // What an optional input holds that was left out.
+                // The greatest integer marks an optional input that was omitted.
                 if !feature.isOptional || value != .max { table[feature.name] = .int64(value) }
             default:
                 var values: [Double] = []
@@ -122,7 +122,7 @@ final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
                     values.append($1)
                 }
                 if case .double = feature.type {
-                    // Left out: the next step decides what a missing number is.
+                    // An omitted number: the next step decides what a missing value means.
                     guard let value = values.first, !feature.isOptional || !value.isNaN else { continue }
                     table[feature.name] = .double(value)
                 } else {
@@ -133,7 +133,7 @@ final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
         return table
     }
 
-    /// Hands a graph its inputs: pictures as they are, numbers copied.
+    /// Sets the inputs of a graph: pictures without copying, numbers as copies.
     private func fill(_ index: Int, from table: FeatureTable) throws(EngineError) {
         let compiled = model.graphs[index].compiled
         for (place, port) in compiled.inputs.enumerated() {
@@ -147,7 +147,7 @@ final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
             case .int64(let value)?: (values, shape) = ([Double(value)], [1])
             case .array(let array)?: (values, shape) = (array.values, array.shape)
             case nil where port.shape.isStatic:
-                // Optional inputs of networks begin with zeros.
+                // Optional inputs of networks are zeros if they are omitted.
                 values = [Double](repeating: 0, count: port.shape.elementCount ?? 0)
                 shape = port.shape.dimensions
             case let other:
@@ -224,7 +224,7 @@ final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
         case .string, .image:
             throw EngineError(kind: .failure, operation: "read output \"\(port.name)\"", detail: "it is \(data.kind)")
         }
-        // A picture keeps the shape that its port has.
+        // A picture keeps the shape of its port.
         if port.shape.isStatic, port.shape.elementCount == values.count { shape = port.shape.dimensions }
         let bytes = UnsafeMutableRawBufferPointer.allocate(
             byteCount: max(1, values.count * port.elementType.byteCount), alignment: 8)

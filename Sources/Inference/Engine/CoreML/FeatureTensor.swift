@@ -1,20 +1,20 @@
 internal import CoreMLImport
 internal import Synchronization
 
-/// The place of an input that is a string or a dictionary: it holds a value, and no memory.
+/// An input that is a string or a dictionary: it holds a value instead of memory.
 final class FeatureTensor: EngineTensor {
     let elementType = ElementType.string
     let shape: Shape = [1]
     var bytes: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(start: nil, count: 0) }
     private let data = Mutex<FeatureData?>(nil)
 
-    /// The value; nil if the prediction left the input out.
+    /// The value; nil if the prediction omits the input.
     var value: FeatureData? { data.withLock { $0 } }
 
     func set(_ value: FeatureData?) { data.withLock { $0 = value } }
 
-    /// Takes a value of the kind that the input has.
-    /// - Returns: whether it is of that kind.
+    /// Stores a value if its kind is that of the input.
+    /// - Returns: whether the value was stored.
     func set(_ value: FeatureValue, _ description: FeatureDescription) -> Bool {
         switch (description.kind, value) {
         case (.text, .string(let text)): set(.string(text))
@@ -37,7 +37,7 @@ final class FeatureTensor: EngineTensor {
 }
 
 extension FeatureValue {
-    /// A value of a Core ML file's own types; nil for arrays and pictures.
+    /// A value of one of Core ML's own types; nil for arrays and pictures.
     init?(_ data: FeatureData) {
         switch data {
         case .string(let text): self = .string(text)

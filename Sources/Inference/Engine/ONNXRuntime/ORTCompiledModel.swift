@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A session with as many infer requests as there are streams.
+/// A session with one infer request for each stream.
 final class ORTCompiledModel: CompiledModel {
     let session: ORTSession
     let inputs: [TensorPort]
@@ -12,7 +12,7 @@ final class ORTCompiledModel: CompiledModel {
     let execution: ExecutionProperties
     let remarks: [String]
     let inputNames: CNames, outputNames: CNames
-    /// True if an input's shape is the caller's choice.
+    /// True if callers choose the shape of an input.
     let isOpen: Bool
 
     init(_ session: ORTSession, file: ORTModelFile, streams: Int, options: CompileOptions, remarks: [String] = []) {
@@ -43,7 +43,7 @@ final class ORTCompiledModel: CompiledModel {
 
 /// An array of C strings.
 ///
-/// Sendable: the strings are written by the initializer alone, later only read, and freed with the last reference.
+/// Sendable: only the initializer writes the strings; later they are only read, and freed with the last reference.
 final class CNames: @unchecked Sendable {
     let pointers: UnsafeMutablePointer<UnsafePointer<CChar>?>
     let count: Int

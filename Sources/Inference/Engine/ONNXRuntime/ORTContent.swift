@@ -1,14 +1,14 @@
 internal import FileFormats
 
-/// The source of a session: a file, or its bytes where they had to be changed.
+/// The content of a session: a file, or its bytes if they had to be changed.
 enum ORTContent: Sendable {
     case file(String)
     case bytes([UInt8])
 
-    /// A file that has to be held in memory may be as large at most.
+    /// The maximum size in bytes of a file that is held in memory.
     private static let most = 512 << 20
 
-    /// Looks into the file for what this machine needs otherwise. Blocks.
+    /// Checks whether the file must be changed for this machine. Blocks.
     init(_ path: String) throws(EngineError) {
         self = .file(path)
         guard let file = try? OpenFile(path), file.size <= Self.most else { return }
@@ -20,7 +20,7 @@ enum ORTContent: Sendable {
         if let bytes = StringLocale.replaced(in: file.bytes(0..<file.size)) { self = .bytes(bytes) }
     }
 
-    /// Its bytes, to look into.
+    /// Its bytes, for reading parts.
     var source: ByteSource? {
         switch self {
         case .bytes(let bytes): ByteSource(bytes)

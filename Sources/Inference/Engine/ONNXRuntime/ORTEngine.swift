@@ -8,13 +8,13 @@ internal import ImagePipeline
 final class ORTEngine: Engine {
     let library: ORTLibrary
     var version: String { "ONNX Runtime " + library.version }
-    /// People may have a library of their own (`onnxruntime_path`).
+    /// The version is not enough, because users may install their own library (`onnxruntime_path`).
     var build: String { library.digest }
-    /// All infer requests run one session.
+    /// False, because all infer requests run one session.
     var comparesStreams: Bool { false }
 
-    /// - Parameter path: of the library, as the setting `onnxruntime_path` has it.
-    /// - Throws: what is missing, and what to do about it.
+    /// - Parameter path: the path of the library, as in the setting `onnxruntime_path`.
+    /// - Throws: the reason it cannot be used, and the remedy.
     init(path: String) throws(EngineError) {
         library = try ORTLibrary.shared(path)
     }
@@ -23,7 +23,7 @@ final class ORTEngine: Engine {
         var devices = [
             ComputeDevice(name: "CPU", fullName: "\(version), on the processor", capabilities: ["FP32", "INT8"])
         ]
-        // That a library was built for a provider does not say that it can be used.
+        // A library that was built for a provider may still be unable to use it.
         if try library.providers().contains(ORTProvider.cuda), (try? ORTProvider.gpu(0).options(library)) != nil {
             devices.append(
                 ComputeDevice(name: "gpu:0", fullName: "\(version), CUDA", capabilities: ["FP32", "FP16", "INT8"]))

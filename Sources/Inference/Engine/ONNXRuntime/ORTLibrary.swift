@@ -5,32 +5,32 @@ internal import Synchronization
 
 /// ONNX Runtime's library, opened at run time, with its environment.
 ///
-/// Sendable: all pointers are set once, and what they lead to may be used by any thread.
+/// Sendable: all pointers are set once, and any thread may use the objects that they point to.
 final class ORTLibrary: @unchecked Sendable {
     let api: UnsafePointer<ort_api>
-    /// Such as `1.28.0`.
+    /// The version, such as `1.28.0`.
     let version: String
     private let file: String
     private let knownDigest = Mutex<String?>(nil)
     private let environment = Mutex<Result<Environment, EngineError>?>(nil)
 
-    /// The environment of all sessions. Lives as long as the process.
+    /// The environment of all sessions. Exists for the lifetime of the process.
     ///
-    /// Sendable: the pointers never change, and the library allows every thread to use what they lead to.
+    /// Sendable: the pointers never change, and the library allows every thread to use the objects that they point to.
     struct Environment: @unchecked Sendable {
         let pointer: OpaquePointer
         /// The allocator of names.
         let allocator: OpaquePointer
-        /// Of tensors in the process's own memory.
+        /// The description of the process's own memory, for tensors.
         let memory: OpaquePointer
     }
 
-    /// The libraries that were opened, by path: there is one, for it is never closed.
+    /// The opened library and its path: at most one, because a library is never closed.
     private static let opened = Mutex<(path: String, library: ORTLibrary)?>(nil)
 
-    /// The library of a path.
-    /// - Parameter path: a file, or a folder with one; empty: the library that comes with Ocelli.
-    /// - Throws: what is missing, and what to do about it.
+    /// Opens the library at a path, once.
+    /// - Parameter path: a file, or a folder that contains one; empty for the library included with Ocelli.
+    /// - Throws: the reason it cannot be used, and the remedy.
     static func shared(_ path: String) throws(EngineError) -> ORTLibrary {
         let result: Result<ORTLibrary, EngineError> = opened.withLock { opened in
             do throws(EngineError) {
@@ -56,8 +56,8 @@ final class ORTLibrary: @unchecked Sendable {
     }
 
     private init(file: String) throws(EngineError) {
-        // Programs that embed this have not done so in `main`. Newer libraries than the one that comes with Ocelli
-        // would otherwise send and write what nobody asked for.
+        // Set here because programs that embed this module have not set it in `main`. Libraries that are newer than the
+        // included one would otherwise send and write telemetry without consent.
         setenv("ORT_DISABLE_TELEMETRY", "1", 0)
         var text: UnsafePointer<CChar>?
         var reason = [CChar](repeating: 0, count: 512)
@@ -70,7 +70,7 @@ final class ORTLibrary: @unchecked Sendable {
         version = text.map { String(cString: $0) } ?? ""
     }
 
-    /// The digest of the library's file; empty if it cannot be read any more. The first call reads it.
+    /// The digest of the library's file; empty if it can no longer be read. The first call reads the file.
     var digest: String {
         knownDigest.withLock { known in
             if let known { return known }
@@ -81,7 +81,7 @@ final class ORTLibrary: @unchecked Sendable {
         }
     }
 
-    /// The environment. The first call makes it: 30 ms.
+    /// The environment. The first call creates it, which takes 30 ms.
     func prepared() throws(EngineError) -> Environment {
         let result: Result<Environment, EngineError> = environment.withLock { environment in
             let result = environment ?? Result { () throws(EngineError) in try makeEnvironment() }
@@ -92,7 +92,7 @@ final class ORTLibrary: @unchecked Sendable {
     }
 
     private func makeEnvironment() throws(EngineError) -> Environment {
-        // Fatal messages only: errors come as statuses.
+        // Fatal messages only: errors are returned as statuses.
         let quiet: Int32 = 4
         let pointer = try make("start") { ort_create_env(api, quiet, "ocelli", &$0) }
         let allocator = try make("find its allocator") { ort_default_allocator(api, &$0) }
@@ -122,7 +122,7 @@ final class ORTLibrary: @unchecked Sendable {
         return (ort_code(api, status), String(cString: ort_message(api, status)))
     }
 
-    /// Calls a function that gives an object.
+    /// Calls a function that creates an object.
     func make(
         _ operation: @autoclosure () -> String, kind: EngineError.Kind = .failure,
         _ call: (inout OpaquePointer?) -> OpaquePointer?
@@ -138,8 +138,8 @@ final class ORTLibrary: @unchecked Sendable {
 
 /// An object of the library, released with the last reference.
 ///
-/// Sendable: the pointer never changes; what may not be used by two threads at once is guarded by the types that own
-/// handles.
+/// Sendable: the pointer never changes; objects that two threads must not use at the same time are guarded by the types
+/// that own their handles.
 final class ORTHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     private let release: (OpaquePointer) -> Void
@@ -152,19 +152,19 @@ final class ORTHandle: @unchecked Sendable {
     deinit { release(pointer) }
 }
 
-/// The memory of all sessions: one arena, which is bounded.
+/// The memory of all sessions: one arena with a limit.
 enum ORTMemory {
-    /// The most bytes that inferences may take together, weights not counted; 0 for no limit. Set before the first
-    /// session is made.
+    /// The maximum number of bytes of all inferences together, excluding weights; 0 for no limit. Must be set before
+    /// the first session is created.
     static let most = Atomic<Int>(0)
-    /// The same of each graphics processor.
+    /// The maximum for each graphics processor.
     static let mostOnDevice = Atomic<Int>(0)
 
     /// Calls `body` with the arena's configuration.
     static func arena<R>(
         _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<Int>, Int) -> R
     ) -> R {
-        // It grows by what is asked for, not by powers of two.
+        // It grows by the requested size, not by powers of two.
         let sameAsRequested = 1
         return CStrings.with(["max_mem", "arena_extend_strategy"]) { keys in
             keys.withMemoryRebound(to: UnsafePointer<CChar>?.self, capacity: 2) { keys in

@@ -1,4 +1,4 @@
-/// ONNX Runtime's messages: one line, without the path of the file and the places in its sources.
+/// Shortens ONNX Runtime's messages to one line, without the path of the file and the locations in its sources.
 package enum ORTMessage {
     private static let most = 400
 

@@ -29,7 +29,7 @@ final class ORTModelFile: ValueModelFile {
             defer { first = nil }
             return first
         }
-        // Streams are threads of ours that share one session. Only a prediction that is alone gets several threads.
+        // Streams are our own threads, which share one session. Only a single-stream prediction gets several threads.
         let several = options.streamsOfOneThread ?? options.streams ?? options.threads ?? 1
         let streams = options.hint == .latency || options.streams == 1 ? 1 : max(1, several)
         let threads = options.hint == .latency ? max(1, options.threads ?? 1) : 1
@@ -54,13 +54,13 @@ final class ORTModelFile: ValueModelFile {
     }
 }
 
-/// A session: a graph that is ready to run, by any number of threads.
+/// A session: a graph that any number of threads can run.
 final class ORTSession: Sendable {
     let library: ORTLibrary
     let handle: ORTHandle
     let provider: ORTProvider
     let threads: Int
-    /// Measures layers, until the profile is read.
+    /// Measures the layers until the profile is read; nil without profiling.
     let profile: ORTProfile?
 
     init(
@@ -92,7 +92,7 @@ struct ORTPorts {
     private(set) var forms: [OutputForm] = []
     private let session: ORTSession
 
-    /// - Parameter classes: the labels of outputs that are sequences of maps.
+    /// - Parameter classes: the labels of outputs that are sequences of maps, by output.
     init(_ session: ORTSession, classes: [String: ClassLabelList]) throws(EngineError) {
         self.session = session
         let library = session.library, api = library.api

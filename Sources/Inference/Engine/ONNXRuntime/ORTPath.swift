@@ -4,14 +4,14 @@ internal import FoundationEssentials
 internal import Glibc
 internal import SystemSupport
 
-/// The place of ONNX Runtime's library.
+/// Finds ONNX Runtime's library.
 enum ORTPath {
     private static let name = "libonnxruntime.so"
 
-    /// The file of a path.
-    /// - Parameter path: a file, or a folder with one; empty: beside OpenVINO's libraries.
+    /// The path of the library's file.
+    /// - Parameter path: a file, or a folder that contains one; empty to search next to OpenVINO's libraries.
     static func file(_ path: String) throws(EngineError) -> String {
-        // The dynamic linker looks for a bare name in its own folders.
+        // The dynamic linker would search its own folders for a bare name.
         let places = path.isEmpty ? besideOpenVINO : [FilePath.absolute(path)]
         for place in places {
             if let file = library(at: place) { return file }
@@ -27,19 +27,19 @@ enum ORTPath {
         guard stat(path, &status) == 0 else { return nil }
         guard status.st_mode & S_IFMT == S_IFDIR else { return path }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-        // The name that programs are linked with, else the newest version.
+        // Prefers the name that programs are linked with, otherwise the newest version.
         let found = names.filter { $0 == name || $0.hasPrefix(name + ".") }
         let best =
             found.contains(name + ".1") ? name + ".1" : found.max { number($0).lexicographicallyPrecedes(number($1)) }
         return best.map { path + "/" + $0 }
     }
 
-    /// The numbers behind the name.
+    /// The version numbers after the name.
     private static func number(_ file: String) -> [Int] {
         file.dropFirst(name.count).split(separator: ".").map { Int($0) ?? 0 }
     }
 
-    /// In an installation the two engines are in one folder; in a checkout in folders side by side.
+    /// An installation has both engines in one folder; a checkout has them in neighbouring folders.
     private static var besideOpenVINO: [String] {
         let function: @convention(c) (UnsafeMutablePointer<ov_version_t>?) -> ov_status_e = ov_get_openvino_version
         guard let path = ort_file_with(unsafeBitCast(function, to: UnsafeRawPointer.self)),

@@ -4,7 +4,7 @@ internal import Glibc
 internal import JSON
 internal import Synchronization
 
-/// The times of a session's layers, which ONNX Runtime writes into a file of its own.
+/// The times of a session's layers, which ONNX Runtime writes to a file.
 final class ORTProfile: Sendable {
     private let folder: String
     var prefix: String { folder + "/profile" }
@@ -25,7 +25,7 @@ final class ORTProfile: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// The mean time of each layer over the runs so far. The first call ends the measuring.
+    /// The mean time of each layer over the runs so far. The first call ends the measurement.
     func layers(of session: ORTSession) throws(EngineError) -> [LayerProfile] {
         let result: Result<[LayerProfile], EngineError> = read.withLock { read in
             if let read { return .success(read) }
@@ -52,7 +52,7 @@ final class ORTProfile: Sendable {
         return Self.layers(events)
     }
 
-    /// An event of the file: a run of a node's kernel has its time in microseconds.
+    /// An event in the file: the run of a node's kernel, with its time in microseconds.
     private struct Event: Decodable {
         struct Arguments: Decodable {
             var op_name: String?

@@ -10,9 +10,9 @@ enum ORTProvider: Hashable {
     /// ONNX Runtime's name of the provider for NVIDIA's graphics processors.
     static let cuda = "CUDAExecutionProvider"
 
-    /// The providers of a device as the setting and `runtime.device` have it, the best first: `CPU`, `gpu:0`,
+    /// Parses the device of the setting or of `runtime.device` to providers in order of preference: `CPU`, `gpu:0`,
     /// `gpu,cpu`.
-    /// - Throws: where it names another device.
+    /// - Throws: if it names another device.
     static func list(_ device: String) throws(EngineError) -> [ORTProvider] {
         var list: [ORTProvider] = []
         for part in device.split(separator: ",") {
@@ -34,7 +34,7 @@ enum ORTProvider: Hashable {
         return list.isEmpty ? [.cpu] : list
     }
 
-    /// True if a device of the settings is one that ONNX Runtime alone has.
+    /// True if only ONNX Runtime supports a device of the settings.
     static func isGPU(_ device: String) -> Bool {
         device.split(separator: ",").contains { part in
             let name = part.filter { $0 != " " }.lowercased()
@@ -49,25 +49,25 @@ enum ORTProvider: Hashable {
         }
     }
 
-    /// The options of a session that runs here alone: a node that cannot is an error, and nothing runs elsewhere in
-    /// silence.
+    /// The options of a session that uses this provider only: a node that it cannot run is an error, and is not
+    /// silently run on another one.
     func options(_ library: ORTLibrary, threads: Int = 1, profile: String? = nil) throws(EngineError) -> ORTHandle {
         let api = library.api
         let options = ORTHandle(try library.make("make a session's options") { ort_create_session_options(api, &$0) }) {
             ort_release_session_options(api, $0)
         }
-        // Any number pins no thread, and 0 pins them all: also to processors that this process may not use.
+        // A positive number pins no threads; 0 would pin all threads, even to processors that this process may not use.
         try library.check(
             "set its threads", ort_set_intra_op_threads(api, options.pointer, Int32(clamping: max(1, threads))))
         func set(_ key: String, _ value: String) throws(EngineError) {
             try library.check("set \(key)", ort_add_session_config(api, options.pointer, key, value))
         }
-        // Threads that spin for work take processors from everything else.
+        // Threads that spin while they wait take processor time from all other work.
         try set("session.intra_op.allow_spinning", "0")
         try set("session.inter_op.allow_spinning", "0")
-        // A plan of the memory for each size of inputs, which is kept for good and saves nothing here.
+        // The pattern stores a memory plan for each size of inputs; it is never released, and saves nothing here.
         try library.check("configure its memory", ort_disable_mem_pattern(api, options.pointer))
-        // One bounded arena for all sessions, in place of one each that never shrinks.
+        // One limited arena for all sessions, instead of one each that never shrinks.
         try set("session.use_env_allocators", "1")
         if let profile { try library.check("measure its layers", ort_enable_profiling(api, options.pointer, profile)) }
         if case .gpu(let number) = self { try append(gpu: number, to: options, in: library) }
@@ -103,7 +103,7 @@ enum ORTProvider: Hashable {
         do throws(EngineError) {
             try library.check(operation, ort_append_cuda(api, options.pointer, cuda))
         } catch {
-            // The library does not name what it looked for.
+            // The library does not name the library that it could not load.
             throw EngineError(
                 kind: .failure, operation: operation,
                 detail:

@@ -1,19 +1,19 @@
 internal import CONNXRuntime
 internal import Synchronization
 
-/// One inference at a time, on a thread of its own.
+/// Runs one inference at a time, on its own thread.
 ///
-/// `@unchecked Sendable`: the owner rule of ``InferRequest`` keeps all calls but ``cancel()`` to one thread at a time.
-/// Between a start and its completion the owner calls nothing else, and the state is the request's thread's; the
-/// thread's semaphore hands it over. `cancel()` touches the atomic and the run's options, whose flag any thread may
-/// set.
+/// `@unchecked Sendable`: the ownership rule of ``InferRequest`` keeps all calls except ``cancel()`` to one thread at a
+/// time. Between a start and its completion the owner calls nothing else, and only the request's thread accesses the
+/// state; the thread's semaphore passes it on. `cancel()` accesses only the atomic and the run's options, whose flag
+/// any thread may set.
 final class ORTRequest: InferRequest, @unchecked Sendable {
     private let model: ORTCompiledModel
     private let thread: RequestThread
     private let options: ORTHandle
     private let isCancelled = Atomic(false)
     private var tensors: [(any EngineTensor)?]
-    /// Memory for the outputs of known shape; nil for those that ONNX Runtime allocates.
+    /// Memory for each output of known shape; nil for outputs that ONNX Runtime allocates.
     private let places: [ORTTensor?]
     /// The outputs of the last run.
     private var results: [ORTHandle?]
@@ -30,7 +30,7 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
             ort_release_run_options(library.api, $0)
         }
         if model.isOpen {
-            // A large batch's memory is not kept for the small ones after it.
+            // The memory of a large batch is not kept for smaller ones after it.
             try library.check(
                 "configure a run",
                 ort_add_run_config(library.api, options.pointer, "memory.enable_memory_arena_shrinkage", "cpu:0"))
@@ -64,7 +64,7 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
                 detail: "input \"\(model.inputs[missing].name)\" is not set")
         }
         isCancelled.store(false, ordering: .relaxed)
-        // The flag of the last run would end this one.
+        // The flag of a previous cancellation would stop this run.
         try library.check("start an inference", ort_unset_terminate(api, options.pointer))
         failure = nil
         results = [ORTHandle?](repeating: nil, count: results.count)
@@ -100,8 +100,8 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
         if let failed { throw error(failed.code, failed.message) }
     }
 
-    /// The error of a failed run. A session checks types, ranks and fixed extents before it runs, and each node its
-    /// values and the extents that are open: these are the caller's.
+    /// The error of a failed run. A session checks types, ranks and fixed extents before it runs, and each node checks
+    /// its values and the open extents: such errors are the caller's.
     private func error(_ code: Int32, _ message: String) -> EngineError {
         if isCancelled.load(ordering: .relaxed) {
             return EngineError(kind: .cancelled, operation: "run the inference", detail: "it was cancelled")
@@ -128,7 +128,7 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
 
     func cancel() {
         isCancelled.store(true, ordering: .relaxed)
-        // Looked at between two nodes of the graph.
+        // ONNX Runtime checks the flag between two nodes of the graph.
         _ = library.take(ort_set_terminate(api, options.pointer))
     }
 

@@ -1,9 +1,9 @@
 internal import CONNXRuntime
 internal import Glibc
 
-/// Memory for one tensor of numbers, which ONNX Runtime reads and writes where it is.
+/// Memory for one tensor of numbers, which ONNX Runtime accesses without copying.
 ///
-/// Sendable: the pointers never change; who may touch the memory when is the rule of ``EngineTensor``.
+/// Sendable: the pointers never change; ``EngineTensor`` defines which code may access the memory, and when.
 final class ORTTensor: EngineTensor, @unchecked Sendable {
     let elementType: ElementType
     let shape: Shape
@@ -12,9 +12,9 @@ final class ORTTensor: EngineTensor, @unchecked Sendable {
 
     init(_ library: ORTLibrary, elementType: ElementType, shape: Shape) throws(EngineError) {
         let size = try elementType.size(of: shape)
-        // Before the memory, which has no owner until the end of this.
+        // Before the allocation, because the memory has no owner until the end of this initializer.
         let environment = try library.prepared()
-        // Allocated as any other memory: more than there is ends in an error of ours, not in the process's end.
+        // Allocated directly, so that insufficient memory causes an error, and does not end the process.
         var memory: UnsafeMutableRawPointer?
         guard posix_memalign(&memory, 64, max(64, size)) == 0, let memory else {
             throw EngineError(

@@ -1,7 +1,7 @@
 internal import CONNXRuntime
 
 extension ElementType {
-    /// The type of a number of ONNX Runtime's; nil for those that no tensor of ours has.
+    /// The type for a number of ONNX Runtime; nil for types that our tensors do not have.
     init?(ort number: Int32) {
         guard let type = Self.ortNumbers.first(where: { $0.value == number })?.key else { return nil }
         self = type
@@ -20,13 +20,13 @@ extension ElementType {
 /// The type of an input or output.
 enum ORTType {
     case tensor(ElementType, Shape)
-    /// A sequence of maps to floats, one a row.
+    /// A sequence of maps to floats, one for each row.
     case maps
     /// A sequence of tensors.
     case tensors
     /// A map to floats.
     case map
-    /// With its name.
+    /// Another type, with its name.
     case unsupported(String)
 
     /// Reads a type.
@@ -66,7 +66,7 @@ enum ORTType {
 }
 
 extension ORTLibrary {
-    /// The element type (nil if no tensor of ours has it) and the shape of a tensor.
+    /// The element type (nil if our tensors do not have it) and the shape of a tensor.
     func tensor(_ info: OpaquePointer) throws(EngineError) -> (ElementType?, Shape) {
         var type: Int32 = 0, rank = 0
         try check("read a tensor's type", ort_element_type(api, info, &type))

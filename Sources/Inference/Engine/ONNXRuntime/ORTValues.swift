@@ -1,8 +1,8 @@
 internal import CONNXRuntime
 
-/// Values that are no tensors of numbers: strings, maps, and sequences.
+/// Values other than tensors of numbers: strings, maps, and sequences.
 extension ORTLibrary {
-    /// A tensor of strings. They may hold any bytes, zeros too.
+    /// Creates a tensor of strings, which may contain any bytes, including zeros.
     func value(of strings: StringArray) throws(EngineError) -> ORTHandle {
         let extents = strings.shape.dimensions.map { Int64($0) }, allocator = try prepared().allocator
         let pointer = try make("create a tensor of strings") {
@@ -57,8 +57,7 @@ extension ORTLibrary {
         return body(type, shape, UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : size))
     }
 
-    /// The numbers of a sequence of maps with the same keys: a row for each map, in the order of the keys, which are
-    /// sorted.
+    /// The numbers in a sequence of maps with the same keys: a row for each map, in the sorted order of the keys.
     func rows(of sequence: OpaquePointer, classes: Int) throws(EngineError) -> [Float] {
         var rows = 0
         try check("read a sequence", ort_value_count(api, sequence, &rows))
@@ -82,7 +81,7 @@ extension ORTLibrary {
         return values
     }
 
-    /// Any value, as clients get it.
+    /// Any value in the form that clients receive.
     func feature(_ value: OpaquePointer) throws(EngineError) -> FeatureValue {
         var kind: Int32 = 0, count = 0
         try check("read a value", ort_value_kind(api, value, &kind))
@@ -133,8 +132,8 @@ extension ORTLibrary {
         return zip(keys, numbers).map { LabeledValue(label: $0, value: $1) }
     }
 
-    /// Calls `body` with an element of a sequence, or with the keys (0) or the numbers (1) of a map, which are there
-    /// meanwhile.
+    /// Calls `body` with an element of a sequence, or with the keys (0) or the numbers (1) of a map, which are valid
+    /// only during the call.
     private func withElement<R>(
         _ index: Int, of value: OpaquePointer, _ body: (OpaquePointer) throws(EngineError) -> R
     ) throws(EngineError) -> R {

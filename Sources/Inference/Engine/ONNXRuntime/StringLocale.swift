@@ -2,20 +2,20 @@ internal import CONNXRuntime
 internal import FileFormats
 internal import ModelFacts
 
-/// The locale of ONNX's StringNormalizer: by default en_US.UTF-8, which minimal systems do not have, and then the file
-/// would not load. Such nodes get C.UTF-8, which every system has; both turn letters of all scripts to upper and lower
-/// case alike.
+/// Replaces the locale of ONNX's StringNormalizer. The default is en_US.UTF-8, which minimal systems lack, so that the
+/// file would not load. Such nodes get C.UTF-8, which every system has; both convert letters of all scripts to upper
+/// and lower case in the same way.
 package enum StringLocale {
     static let operation = "StringNormalizer"
     private static let usual = "en_US.UTF-8", replacement = "C.UTF-8"
     private static let deepest = 32
 
     /// The file with locales that this system has; nil if it needs no change.
-    /// - Parameter hasLocale: true if the system has a locale.
+    /// - Parameter hasLocale: whether the system has a locale.
     package static func replaced(in file: [UInt8], hasLocale: @escaping (String) -> Bool = Self.isInstalled) -> [UInt8]?
     {
         let rewriter = Rewriter(file: file, source: ByteSource(file), hasLocale: hasLocale)
-        // What is damaged is the engine's to report.
+        // The engine reports damage.
         return try? rewriter.message(.model, 0..<file.count, depth: 0)
     }
 
@@ -29,7 +29,7 @@ package enum StringLocale {
         let source: ByteSource
         let hasLocale: (String) -> Bool
 
-        /// A message with its changes; nil if it has none.
+        /// A message with its changes; nil if it has no changes.
         func message(_ kind: ONNXMessage, _ range: Range<Int>, depth: Int) throws(FormatError) -> [UInt8]? {
             guard depth < deepest else { return nil }
             var result: [UInt8] = []
@@ -45,7 +45,7 @@ package enum StringLocale {
                 copied = field.end
             }
             if kind == .node, let locale = try missingLocale(range) {
-                // Of two attributes of a name the engine refuses the file: the one there is leaves.
+                // The engine refuses two attributes with the same name, so the old one is removed.
                 if let old = locale.place {
                     result += file[copied..<old.lowerBound]
                     copied = old.upperBound
@@ -57,7 +57,8 @@ package enum StringLocale {
             return result + file[copied..<range.upperBound]
         }
 
-        /// The place of a node's attribute with a locale that is not here, if it has one, where the node needs another.
+        /// The range of a node's attribute with a locale that the system lacks (nil if the attribute is missing); nil
+        /// if the node needs no change.
         private func missingLocale(_ range: Range<Int>) throws(FormatError) -> (place: Range<Int>?, Void)? {
             let node = try ONNXGraph.node(range, source)
             guard node.operation == operation else { return nil }
@@ -73,7 +74,7 @@ package enum StringLocale {
             return hasLocale(usual) ? nil : (nil, ())
         }
 
-        /// AttributeProto: name = 1, s = 4, type = 20 (STRING is 3).
+        /// The new attribute. AttributeProto: name = 1, s = 4, type = 20 (STRING is 3).
         private static let attribute =
             field(1, Array("locale".utf8)) + field(4, Array(replacement.utf8)) + varint(20 << 3) + [3]
 

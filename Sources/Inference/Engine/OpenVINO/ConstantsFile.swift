@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Glibc
 
-/// The constants of a large model in a file without a name, mapped into memory.
+/// The constants of a large model in an unlinked file that is mapped into memory.
 ///
 /// The engine reads each constant once or twice while it compiles, and then keeps its own form. Memory that is mapped
 /// from a file can be released when it is not needed, and is read again if it is needed later; this is not possible
@@ -12,12 +12,12 @@ final class ConstantsFile: @unchecked Sendable {
     let start: UnsafeRawPointer
     let size: Int
 
-    /// Makes the file in the first of some folders that has room.
+    /// Creates the file in the first folder with enough space.
     /// - Parameters:
-    ///   - size: in bytes, above 0.
-    ///   - folders: where it may be.
-    ///   - fill: hands out the constants, each with its place. The space between them is zeros.
-    /// - Returns: nil if no folder has room, or no file can be mapped.
+    ///   - size: in bytes, greater than 0.
+    ///   - folders: the folders to try, in order.
+    ///   - fill: passes the constants, each with its offset. The space between them is filled with zeros.
+    /// - Returns: nil if no folder has enough space, or no file can be mapped.
     init?(
         size: Int, folders: [String],
         fill: ((Int, UnsafeRawBufferPointer) throws(SystemFailure) -> Void) throws(SystemFailure) -> Void
@@ -28,7 +28,7 @@ final class ConstantsFile: @unchecked Sendable {
             guard descriptor >= 0 else { continue }
             defer { close(descriptor) }
             do throws(SystemFailure) {
-                // Room for all of it, before anything is written.
+                // Reserve all of the space before writing.
                 guard posix_fallocate(descriptor, 0, off_t(size)) == 0 else { continue }
                 try fill { (offset, bytes) throws(SystemFailure) in try Self.write(bytes, to: descriptor, at: offset) }
             } catch {
@@ -46,7 +46,7 @@ final class ConstantsFile: @unchecked Sendable {
 
     deinit { munmap(UnsafeMutableRawPointer(mutating: start), size) }
 
-    /// A call of the system that went wrong: another folder is tried.
+    /// A system call failed: the next folder is tried.
     struct SystemFailure: Error {}
 
     private static func nameless(in folder: String) -> Int32 {
@@ -75,14 +75,14 @@ final class ConstantsFile: @unchecked Sendable {
     /// megabytes in that time.
     private static let interval = 5
 
-    /// Does some work of the engine, and gives pages back meanwhile and afterwards.
+    /// Runs work of the engine, and releases pages during and after it.
     func givingBackPages<R>(_ work: () throws(EngineError) -> R) throws(EngineError) -> R {
         let giving = GivingBack(self)
         defer { giving.end() }
         return try work()
     }
 
-    /// Gives pages back until it ends.
+    /// Releases pages periodically until it ends.
     struct GivingBack {
         private let constants: ConstantsFile
         private let timer: any DispatchSourceTimer
@@ -102,7 +102,7 @@ final class ConstantsFile: @unchecked Sendable {
     }
 
     private func giveBackPages() {
-        // Pages of a private mapping that was never written to: what is read again comes from the file.
+        // The pages belong to a private mapping that was never written to, so later accesses read the file again.
         madvise(UnsafeMutableRawPointer(mutating: start), size, MADV_DONTNEED)
     }
 }

@@ -1,15 +1,15 @@
-/// OpenVINO's messages run over many lines: the source files that threw, what was being done, the reason, and a
-/// summary. A person needs the reason first.
+/// Shortens OpenVINO's messages, which have many lines: the source files that threw, the operation, the reason, and a
+/// summary. The user needs the reason first.
 package enum EngineMessage {
-    /// Lines that say where in the engine it happened.
+    /// Prefixes of lines that state the location in the engine.
     private static let frames = [
         "Exception from ", "Check '", "[ GENERAL_ERROR ]", "FrontEnd API failed", "Model wasn't fully converted",
         "Shape inference input shapes",
     ]
     private static let most = 400
 
-    /// One line: the reason, then the operator that it is about. Only what is around the reason is cut, unless it alone
-    /// is too long.
+    /// One line: the reason, then the operator that it concerns. The text around the reason is shortened first; the
+    /// reason only if it is too long itself.
     package static func summary(of message: String) -> String {
         let lines = message.split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " || $0 == "\t" } }
         let all = lines.filter { !$0.isEmpty }
@@ -24,11 +24,11 @@ package enum EngineMessage {
                 reason = rest
             }
         }
-        // The summary names operators alone: it is the reason where no other is given.
+        // The summary only names operators: it is the reason if no other is given.
         let rest = all[end...].dropFirst()
         // Advice on extending the engine may follow.
         let summary = rest.last { $0.hasPrefix("-- ") }?.dropFirst(3) ?? rest.last
-        // Operators that it does not have come first: whatever else fails, the file cannot run.
+        // Operators that the engine lacks take precedence: the file cannot run, regardless of other failures.
         if let missing = rest.first(where: { $0.hasPrefix("-- No conversion rule found") }) {
             (reason, place) = (missing.dropFirst(3), nil)
         }
@@ -41,7 +41,7 @@ package enum EngineMessage {
 
     private static func isFrame(_ line: Substring) -> Bool { frames.contains { line.hasPrefix($0) } }
 
-    /// The text after the name of a node; nil if there is none.
+    /// The text after the name of a node; nil if no name precedes it.
     private static func afterQuote(_ line: Substring) -> Substring? {
         var rest = line
         while let quote = rest.firstIndex(of: "'") {

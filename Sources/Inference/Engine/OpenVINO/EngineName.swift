@@ -2,12 +2,13 @@ internal import FileFormats
 internal import FoundationEssentials
 internal import Glibc
 
-/// Names under which the engine finds model files: it goes by the ending, in lower case, and knows one for each format.
+/// Names under which the engine accepts model files: it uses the extension, in lower case, and knows one for each
+/// format.
 enum EngineName {
-    /// Calls `body` with a path of the file that the engine takes: its own, or that of a link, which is gone when it
-    /// returns.
+    /// Calls `body` with a path of the file that the engine accepts: its own, or that of a link, which is removed
+    /// afterwards.
     static func with<R>(_ path: String, _ body: (String) throws(EngineError) -> R) throws(EngineError) -> R {
-        // The engine looks into files for ONNX; a folder has no ending.
+        // The engine detects ONNX by the contents; a folder has no extension.
         guard let format = ModelFormat(file: path), format != .onnx, let ending = format.fileEndings.first,
             !path.hasSuffix(ending), !isFolder(path), let dot = path.lastIndex(of: ".")
         else { return try body(path) }
@@ -17,7 +18,7 @@ enum EngineName {
                 let target = path.hasPrefix("/") ? path : current + "/" + path
                 try files.createSymbolicLink(atPath: folder + "/model" + ending, withDestinationPath: target)
                 for ending in format.weightEndings {
-                    // Beside model.XML there may be model.bin, or model.BIN.
+                    // Next to model.XML may be model.bin or model.BIN.
                     for name in [ending, ending.uppercased()] {
                         let weights = String(path[..<dot]) + name, link = folder + "/model" + ending
                         guard files.fileExists(atPath: weights) else { continue }

@@ -6,8 +6,9 @@ internal import Glibc
 /// be read.
 ///
 /// `KEY-COMPILATION.blob`: the engine's bytes, a ``Description`` in JSON, a ``ContentHash`` of the key and the JSON in
-/// 32 digits, the JSON's length in eight bytes (little endian), eight bytes that name the format. Written under another
-/// name and renamed when it is whole. The engine reads weights in the mapped file for as long as the model lives.
+/// 32 digits, the JSON's length in eight bytes (little-endian), eight bytes that name the format. It is written under
+/// another name and renamed when it is complete. The engine reads weights from the mapped file as long as the model
+/// exists.
 ///
 /// `@unchecked Sendable`: the members never change, and the memory is only read.
 final class ExportedModel: @unchecked Sendable {
@@ -24,13 +25,14 @@ final class ExportedModel: @unchecked Sendable {
             var port: TensorPort { TensorPort(name: name, elementType: elementType, shape: Shape(shape)) }
         }
 
-        /// Of the file, and of what was compiled: with the shapes that were set then.
+        /// The ports of the file, and those of the compiled model, with the shapes that were set for the compilation.
         var inputs: [Port], outputs: [Port]
         var compiledInputs: [Port], compiledOutputs: [Port]
-        /// The indices of tensors that were asked for by another of their names.
+        /// The indices of tensors that were looked up by another of their names.
         var inputNames: [String: Int], outputNames: [String: Int]
         var integerWeights: IntegerWeights?
-        /// Everything that the compiled model depends on besides its file, as a text.
+        /// All options and properties of the machine that the compiled model depends on, in addition to its file, as
+        /// text.
         var compilation: String
         /// The length and the ``ContentHash`` of the engine's bytes.
         var bytes = 0
@@ -44,16 +46,16 @@ final class ExportedModel: @unchecked Sendable {
 
     private static let format = Array("OCELLI02".utf8)
     private static let sealSize = 32
-    /// The number of bytes behind the JSON.
+    /// The number of bytes after the JSON.
     private static let endSize = sealSize + 8 + 8
-    /// More than any description takes.
+    /// The maximum length of the JSON; no description is longer.
     private static let longest = 16 << 20
 
     let description: Description
     /// The file, mapped into memory.
     private let start: UnsafeRawPointer, size: Int
 
-    /// Any compiled model of these files.
+    /// Any compiled model of these files; nil if the cache has none of them.
     static func any(_ key: ExportKey) -> ExportedModel? {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: key.folder)) ?? []
         for name in names.sorted() where name.hasPrefix(key.name + "-") && name.hasSuffix(".blob") {
@@ -62,7 +64,8 @@ final class ExportedModel: @unchecked Sendable {
         return nil
     }
 
-    /// The compiled model of these files that was compiled so; nil where there is none, or where the file is damaged.
+    /// The model compiled from these files with these options; nil if the cache does not contain it, or the file is
+    /// damaged.
     static func find(_ key: ExportKey, compilation: String) -> ExportedModel? {
         let path = path(key, compilation: compilation)
         guard let found = ExportedModel(path: path, key: key), found.description.compilation == compilation else {
@@ -75,17 +78,17 @@ final class ExportedModel: @unchecked Sendable {
         return found
     }
 
-    /// Sets a file's time of access, for ``CompiledModelCache/prune(_:to:)``: volumes mounted with noatime or relatime
-    /// do not. Fails, without harm, where the cache is read-only.
+    /// Sets a file's access time, for ``CompiledModelCache/prune(_:to:)``: volumes mounted with noatime or relatime do
+    /// not update it. Fails harmlessly if the cache is read-only.
     private static func noteUse(of path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return }
         utimensat(AT_FDCWD, path, [timespec(tv_sec: time(nil), tv_nsec: 0), status.st_mtim], 0)
     }
 
-    /// Maps a file; nil where it is none of this format, or of another key.
+    /// Maps a file; nil if it does not have this format, or has another key.
     private init?(path: String, key: ExportKey) {
-        // Opening a named pipe would wait for its other end.
+        // Without O_NONBLOCK, opening a named pipe would wait for its other end.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -120,7 +123,7 @@ final class ExportedModel: @unchecked Sendable {
         return description
     }
 
-    /// A checksum of what is known of a model, and of which.
+    /// A checksum of a model's description and its key.
     private static func seal(_ json: UnsafeRawBufferPointer, _ key: ExportKey) -> String {
         var hash = ContentHash()
         hash.add(key.name)
@@ -134,16 +137,16 @@ final class ExportedModel: @unchecked Sendable {
         return "\(key.folder)/\(key.name)-\(hash.text.prefix(16)).blob"
     }
 
-    /// The bytes that the engine exported; valid as long as this lives.
+    /// The bytes that the engine exported; valid during this object's lifetime.
     var engineBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: description.bytes) }
 
-    /// Writes a compiled model; a cache that cannot be written keeps none, and
-    /// ``CompiledModelCache/obstacle(_:seconds:bytes:)`` says why. Blocks.
+    /// Writes a compiled model. If the cache is not writable, nothing is stored, and
+    /// ``CompiledModelCache/obstacle(_:seconds:bytes:)`` states the reason. Blocks.
     static func write(_ compiled: OpenVINOHandle, _ description: Description, for key: ExportKey) {
         let unfinished = "\(key.folder)/\(CompiledModelCache.unfinished)\(getpid())-\(UInt64.random(in: 0 ... .max))"
         guard ov_compiled_model_export_model(compiled.pointer, unfinished) == OK,
             append(description, key, to: unfinished),
-            // A model that was replaced while it was compiled must not be found by its old contents.
+            // A file that was replaced during the compilation must not be found under the key of its old contents.
             key.isCurrent,
             rename(unfinished, path(key, compilation: description.compilation)) == 0
         else {
@@ -160,7 +163,7 @@ final class ExportedModel: @unchecked Sendable {
         description.bytes = Int(status.st_size)
         description.hash = hash.text
         let encoder = JSONEncoder()
-        // The same model makes the same file: images are built reproducibly.
+        // Equal models must produce equal files, because images are built reproducibly.
         encoder.outputFormatting = .sortedKeys
         guard let json = try? encoder.encode(description) else { return false }
         var tail = Array(json)
@@ -172,7 +175,7 @@ final class ExportedModel: @unchecked Sendable {
         guard tail.withUnsafeBytes({ Glibc.write(descriptor, $0.baseAddress, $0.count) }) == tail.count else {
             return false
         }
-        // The engine does not say where it could not write everything. A volume that has room left had it then too.
+        // The engine does not report incomplete writes. If the volume has space left now, it had space then too.
         var volume = statvfs()
         return fstatvfs(descriptor, &volume) == 0 && volume.f_bavail &* UInt(volume.f_frsize) >= 1 << 20
     }

@@ -1,14 +1,14 @@
 internal import COpenVINO
 internal import Synchronization
 
-/// A model file that was compiled before, on this machine or one like it: the cache has its metadata and the compiled
-/// model. The file itself is read only if this is not enough.
+/// A model file that was compiled before, on this machine or a similar one: the cache contains its metadata and the
+/// compiled model. The file itself is read only if these are not sufficient.
 package final class ExportedModelFile: ModelFile {
     private let engine: OpenVINOEngine
     private let key: ExportKey
     private let description: ExportedModel.Description
     private let readFile: @Sendable () throws(EngineError) -> any ModelFile
-    /// The file, once it was read.
+    /// The file, after it was read.
     private let file = Mutex<(any ModelFile)?>(nil)
     package let inputs: [TensorPort]
     package let outputs: [TensorPort]
@@ -30,7 +30,7 @@ package final class ExportedModelFile: ModelFile {
 
     package func inputIndex(named name: String) -> Int? {
         if let index = inputs.firstIndex(where: { $0.name == name }) ?? description.inputNames[name] { return index }
-        // It may be another of a tensor's names, which only the file tells.
+        // It may be another of a tensor's names, which only the file contains.
         return (try? whole())?.inputIndex(named: name)
     }
 
@@ -47,7 +47,7 @@ package final class ExportedModelFile: ModelFile {
                 return try engine.importing(exported, options)
             } catch {
                 if error.kind == .noThreads { throw error }
-                // What cannot be imported is compiled again, and replaced.
+                // A model that cannot be imported is compiled again, and replaced in the cache.
             }
         }
         return try whole().compile(options)

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// A model compiled by OpenVINO.
 final class OpenVINOCompiledModel: CompiledModel {
-    /// The network that the infer requests run; nil while it could not be compiled again.
+    /// The network that the infer requests run; nil if compiling it again failed.
     private let network: Mutex<OpenVINONetwork?>
     private let shapes: OpenVINOShapes?
     let inputs: [TensorPort]
@@ -15,9 +15,9 @@ final class OpenVINOCompiledModel: CompiledModel {
     let shapeMemory: Int
 
     /// - Parameters:
-    ///   - shapeMemory: bytes of prepared data that may be kept for sizes of inputs.
+    ///   - shapeMemory: the maximum size in bytes of the prepared data for different input sizes.
     ///   - shapes: the model that it was compiled from; nil if it is not kept.
-    ///   - wasImported: whether it was compiled before, and exported.
+    ///   - wasImported: whether it was imported from the cache.
     init(
         _ network: OpenVINONetwork, inputs: [TensorPort], outputs: [TensorPort], shapeMemory: Int = 0,
         shapes: OpenVINOShapes? = nil, wasImported: Bool = false
@@ -45,7 +45,7 @@ final class OpenVINOCompiledModel: CompiledModel {
         self.execution = execution
     }
 
-    /// Puts the model into the cache. Blocks.
+    /// Stores the model in the cache. Blocks.
     func export(_ description: ExportedModel.Description, for key: ExportKey) {
         guard let handle = network.withLock({ $0?.handle }) else { return }
         ExportedModel.write(handle, description, for: key)
@@ -62,7 +62,7 @@ final class OpenVINOCompiledModel: CompiledModel {
                         kind: .failure, operation: "make an infer request",
                         detail: "an inference has failed, and the model cannot be compiled again")
                 }
-                // Its threads can be the next one's.
+                // Release the network first, so that the new one can use its threads.
                 network = nil
                 let compiled = try shapes.compileAgain()
                 network = compiled

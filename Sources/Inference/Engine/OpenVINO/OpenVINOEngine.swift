@@ -6,8 +6,8 @@ internal import SystemSupport
 
 /// Runs models with OpenVINO, through its C API.
 ///
-/// Sendable: it has one `ov_core_t`, which any thread may use. Reading and compiling block; call them on a thread
-/// that may block.
+/// Sendable: it has one `ov_core_t`, which any thread may use. Reading and compiling block; call them on a thread that
+/// may block.
 public final class OpenVINOEngine: ImportTarget {
     private let core: OpenVINOHandle
     /// The engine's build number.
@@ -32,7 +32,7 @@ public final class OpenVINOEngine: ImportTarget {
 
     /// Starts an engine.
     public init() throws(EngineError) {
-        // OpenVINO looks for its plugins there too, and ends the process where it may not.
+        // OpenVINO also searches the current folder for its plugins, and terminates the process if it may not enter it.
         guard access(".", X_OK) == 0 || errno != EACCES else {
             throw EngineError(
                 kind: .failure, operation: "start",
@@ -63,8 +63,8 @@ public final class OpenVINOEngine: ImportTarget {
         return devices
     }
 
-    /// Reads a model file in any format that OpenVINO reads itself. If the cache has the compiled model, its metadata
-    /// is read from the cache.
+    /// Reads a model file in any format that OpenVINO itself supports. If the cache contains the compiled model, its
+    /// metadata is read from the cache.
     public func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
         try read(source) { (key) throws(EngineError) in
             try self.readFile(source.path, integerWeights: nil, key: key)
@@ -78,7 +78,7 @@ public final class OpenVINOEngine: ImportTarget {
     package func key(_ source: ModelSource) -> ExportKey? {
         guard let folder = source.cacheFolder else { return nil }
         let integers = source.allowsIntegerWeights ? inexactIntegers ?? "exact" : "unwanted"
-        // Another version may write other weights into the files that the engine reads.
+        // Another version of Ocelli may write different weights into the files that the engine reads.
         return ExportKey(
             path: source.path, folder: folder, circumstances: "\(OcelliVersion.number)\n\(version)\n\(integers)")
     }
@@ -89,10 +89,10 @@ public final class OpenVINOEngine: ImportTarget {
         ExportedModel.any(key).map { ExportedModelFile($0, key: key, engine: self, readFile: readFile) }
     }
 
-    /// Takes a compiled model from the cache.
+    /// Imports a compiled model from the cache.
     func importing(_ exported: ExportedModel, _ options: CompileOptions) throws(EngineError) -> OpenVINOCompiledModel {
         let threads = try OpenVINOThreads(for: options)
-        // Properties can be set for all imports of a core alone, so this one has its own.
+        // Properties can only be set for all imports of a core, so each import has its own core.
         let importer = try OpenVINOHandle.make("start", free: ov_core_free) { ov_core_create(&$0) }
         try checked("configure \(options.device)") {
             withProperties(core.properties(options)) {
@@ -117,21 +117,21 @@ public final class OpenVINOEngine: ImportTarget {
             wasImported: true)
     }
 
-    /// Everything that a compiled model depends on besides its file.
+    /// All options and properties of the machine that a compiled model depends on, in addition to its file.
     func compilation(_ options: CompileOptions, inputs: [TensorPort]) -> String {
         core.compilation(options, inputs: inputs)
     }
 
-    /// The reason why integer kernels do not give exact sums here; nil if they do.
+    /// The reason integer kernels do not compute exact sums on this machine; nil if they do.
     package var inexactIntegers: String? {
-        // They name the instructions that are used, and may name ones that are not exact.
+        // These variables limit the instruction sets, and may select one without exact sums.
         for name in ["ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"] where getenv(name) != nil {
             return "the environment variable \(name) is set"
         }
         return Processor.addsByteProductsExactly ? nil : "the processor has no VNNI"
     }
 
-    /// Says so where the engine's sums of byte products are cut off and the model has some.
+    /// The warning if the engine's sums of byte products saturate and the model has such layers; otherwise nil.
     public func advice(on source: ModelSource, device: String) -> String? {
         guard device.contains("CPU"), let reason = ByteProducts.reasonWithoutVNNI else { return nil }
         return ByteProducts.advice(layers: ByteProducts.layers(of: source.path), because: reason)
@@ -148,7 +148,8 @@ public final class OpenVINOEngine: ImportTarget {
         return try OpenVINOModelFile(core: core, path: path, model: model, integerWeights: integerWeights, export: key)
     }
 
-    /// Constants of as many bytes are kept in a file while the model is there (``ConstantsFile``); fewer are in memory.
+    /// The minimum size in bytes of constants that are kept in a file while the model exists (``ConstantsFile``);
+    /// smaller ones are in memory.
     private static let largeConstants = 32 << 20
 
     /// Reads a graph, in OpenVINO's intermediate representation.
@@ -168,8 +169,8 @@ public final class OpenVINOEngine: ImportTarget {
     /// Reads a model in OpenVINO's intermediate representation from memory.
     /// - Parameters:
     ///   - representation: the XML.
-    ///   - weights: the bytes of the constants.
-    ///   - write: writes the constants, into memory that is the model's from then on.
+    ///   - weights: the number of bytes of the constants.
+    ///   - write: writes the constants into memory that belongs to the model afterwards.
     private func read(
         representation: [UInt8], weights: Int, write: (UnsafeMutableRawBufferPointer) -> Void
     ) throws(EngineError) -> OpenVINOModelFile {
@@ -207,7 +208,7 @@ public final class OpenVINOEngine: ImportTarget {
 }
 
 extension OpenVINOHandle {
-    /// The capabilities of a device; none where the device does not report them. The handle must be a core's.
+    /// The capabilities of a device; empty if the device does not report them. The handle must be a core's.
     func capabilities(of device: String) -> [String] {
         let text = property("OPTIMIZATION_CAPABILITIES", of: device) ?? ""
         return text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)

@@ -10,9 +10,9 @@ final class OpenVINOModelFile: ModelFile {
     let outputs: [TensorPort]
     let integerWeights: IntegerWeights?
     var digest: String? { export?.name }
-    /// The key of the compiled model in the cache; nil where the engine's own cache is used.
+    /// The key of the compiled model in the cache; nil if the engine's own cache is used.
     private let export: ExportKey?
-    /// The indices of tensors that were asked for by another of their names.
+    /// The indices of tensors that were looked up by another of their names.
     private let otherNames = Mutex((inputs: [String: Int](), outputs: [String: Int]()))
 
     init(
@@ -55,7 +55,8 @@ final class OpenVINOModelFile: ModelFile {
         return key().flatMap { index(named: $0, among: ports, find: find) }
     }
 
-    /// OpenVINO finds a tensor by any of its names but reports only one of them, which leads to the index.
+    /// The index of a tensor by any of its names. OpenVINO finds a tensor by each name but reports only one of them,
+    /// which gives the index.
     private func index(
         named name: String, among ports: [TensorPort],
         find: (OpaquePointer?, UnsafePointer<CChar>?, UnsafeMutablePointer<OpaquePointer?>?) -> ov_status_e
@@ -71,8 +72,9 @@ final class OpenVINOModelFile: ModelFile {
     func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel {
         try OpenVINOShapes.reshape(model, to: options.inputShapes)
         if let constants = model.constants {
-            // What the engine would keep is the constants once more, on disk and then in memory, and compiling from
-            // that takes as long: nearly all of the time goes into arranging the weights, which it does either way.
+            // The engine would store the constants again, on disk and then in memory, and compiling from the cache
+            // would take as long: nearly all of the time is spent on rearranging the weights, which is done in both
+            // cases.
             var uncached = options
             uncached.cacheDirectory = nil
             return try constants.givingBackPages { () throws(EngineError) in try compileOnce(uncached) }
@@ -88,7 +90,7 @@ final class OpenVINOModelFile: ModelFile {
             return try compileOnce(options)
         } catch {
             guard options.cacheDirectory != nil, error.kind != .noThreads else { throw error }
-            // A cache that cannot be read or written must not keep a model from being served: once more without it.
+            // An unusable cache must not prevent a model from being served: compile again without it.
             var uncached = options
             uncached.cacheDirectory = nil
             return try compileOnce(uncached)

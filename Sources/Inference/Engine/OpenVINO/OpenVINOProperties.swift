@@ -13,8 +13,8 @@ extension OpenVINOHandle {
         return properties
     }
 
-    /// The number of layers that each stream keeps prepared for sizes of inputs, those that were used last. Without a
-    /// bound there are 5000.
+    /// The number of layers in each stream's LRU cache of layers that are prepared for different input sizes.
+    /// OpenVINO's default is 5000.
     static func shapeCache(_ options: CompileOptions) -> (String, String) {
         // Measured: 40 to 85 KiB for a convolution.
         let bytesOfLayer = 96 << 10
@@ -30,8 +30,8 @@ extension OpenVINOHandle {
         }
     }
 
-    /// Everything that a compiled model depends on besides its file, as a text. Threads, streams and the hint are set
-    /// when it is imported.
+    /// All options and properties of the machine that a compiled model depends on, in addition to its file, as text.
+    /// Threads, streams and the hint are set when it is imported.
     func compilation(_ options: CompileOptions, inputs: [TensorPort]) -> String {
         let shapes = inputs.indices.map { "\(options.inputShapes[$0] ?? inputs[$0].shape)" }.joined(separator: " ")
         let limits = ["ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"].map { (name: String) -> String in
@@ -44,11 +44,11 @@ extension OpenVINOHandle {
     }
 }
 
-/// Lends the pairs out as C strings.
+/// Calls `body` with the pairs as C strings.
 func withProperties(
     _ pairs: [(String, String)], _ body: (UnsafeBufferPointer<ov_property_t>) -> ov_status_e
 ) -> ov_status_e {
-    // One buffer of all strings, each with its NUL; the pointers hold while it is lent.
+    // One buffer contains all strings, each with its NUL; the pointers are valid while it is borrowed.
     var text: [CChar] = []
     var offsets: [(key: Int, value: Int)] = []
     for (key, value) in pairs {

@@ -3,20 +3,20 @@ internal import Synchronization
 
 /// One infer request of OpenVINO, with its callback.
 ///
-/// `@unchecked Sendable`: ``InferRequest``'s owner rule keeps all calls but ``cancel()`` to one thread at a time, and
-/// they alone touch what changes, `giving` and `hasRun`; `ov_infer_request_cancel` may be called from any thread
-/// meanwhile.
+/// `@unchecked Sendable`: the ownership rule of ``InferRequest`` keeps all calls except ``cancel()`` to one thread at a
+/// time, and only they access the mutable state, `giving` and `hasRun`; `ov_infer_request_cancel` may be called from
+/// any thread.
 final class OpenVINORequest: InferRequest, @unchecked Sendable {
     private let network: OpenVINONetwork
     private let handle: OpenVINOHandle
     private let callback: OpenVINOCallback
     private let function: UnsafeMutablePointer<ov_callback_t>
 
-    /// False where shapes are known only when the model runs: an inference that the CPU plugin stops between two layers
-    /// leaves those before with the shapes of this run and those behind with the shapes of the one before, and the
-    /// stream's next inferences, which may be anybody's, fail.
+    /// False if shapes are known only when the model runs: if the CPU plugin stops an inference between two layers,
+    /// earlier layers have the shapes of this run and later layers those of the previous one, and the stream's next
+    /// inferences, of any client, fail.
     private var canStopEarly: Bool { !network.isDynamic }
-    /// The first inference is where the engine arranges the weights of a model whose shapes it did not know before.
+    /// True after the first inference, in which the engine arranges the weights of a model with dynamic shapes.
     private var hasRun = false
     private var giving: ConstantsFile.GivingBack?
 
@@ -42,8 +42,8 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
 
     deinit {
         giving?.end()
-        // No inference is running (its owner has waited for it), so nothing reads the structure any more, though the
-        // request itself is freed after this.
+        // No inference is running (its owner has waited for it), so nothing reads the structure any more, although the
+        // request itself is freed later.
         function.deinitialize(count: 1)
         function.deallocate()
     }
@@ -77,10 +77,9 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
 
     func finish() throws(EngineError) {
         defer { endGiving() }
-        // OpenVINO calls back before it marks the request as done and puts its callback back in place: a request that
-        // is started again in between would lose its next callback. Waiting here (for the few microseconds that its
-        // thread needs to return from the callback) closes that gap, and gives the status, which the callback does not
-        // have.
+        // OpenVINO calls back before it marks the request as done and restores its callback: a request that is started
+        // again in between would lose its next callback. Waiting here (a few microseconds, until its thread returns
+        // from the callback) closes that gap, and returns the status, which the callback does not have.
         guard network.isDynamic else {
             return try checked("run the inference") { ov_infer_request_wait(handle.pointer) }
         }
@@ -91,7 +90,7 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
 
     func cancel() {
         guard canStopEarly else { return }
-        // Best effort by contract: a request that has just ended has nothing to cancel, and says so.
+        // Best effort by contract: an error, for a request that has just ended, is ignored.
         _ = ov_infer_request_cancel(handle.pointer)
     }
 
@@ -100,7 +99,7 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
             ov_infer_request_get_output_tensor_by_index(handle.pointer, index, &$0)
         }
         var shape = ov_shape_t()
-        // The C API has no shape without axes and returns an error instead: such a tensor is a single value.
+        // The C API returns an error for a shape without axes: such a tensor is a single value.
         let hasAxes = ov_tensor_get_shape(tensor.pointer, &shape) == OK
         defer { if hasAxes { ov_shape_free(&shape) } }
         var size = 0

@@ -1,10 +1,10 @@
 internal import COpenVINO
 internal import FlowControl
 
-/// Calls a function of OpenVINO's C API and turns a status other than OK into an error with the engine's own words.
+/// Calls a function of OpenVINO's C API, and throws an error with the engine's message for a status other than OK.
 /// - Parameters:
-///   - operation: what the engine was asked to do, as in "could not ...".
-///   - kind: what a failure of this call means.
+///   - operation: the operation, as in "could not ...".
+///   - kind: the kind of error for a failure of this call.
 func checked(
     _ operation: @autoclosure () -> String,
     kind: EngineError.Kind = .failure,
@@ -12,7 +12,7 @@ func checked(
 ) throws(EngineError) {
     let status = call()
     guard status != OK else { return }
-    // The message belongs to this thread's last failed call: read at once.
+    // The message belongs to this thread's last failed call, so it must be read immediately.
     var detail = ""
     if let message = ov_get_last_err_msg() {
         detail = String(cString: message)
@@ -30,17 +30,17 @@ func checked(
         detail: EngineMessage.summary(of: detail))
 }
 
-/// An object of the C API with the function that frees it: freed when the last reference goes.
+/// An object of the C API with the function that frees it: freed with the last reference.
 ///
-/// Sendable: the pointer never changes, and OpenVINO's objects may be used from any thread; what may not be used from
-/// two threads at once (infer requests) is guarded by the types that own handles.
+/// Sendable: the pointer never changes, and OpenVINO's objects may be used from any thread; objects that two threads
+/// must not use at the same time (infer requests) are guarded by the types that own their handles.
 final class OpenVINOHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     private let release: @Sendable (OpaquePointer?) -> Void
-    /// The memory that the object refers to, where that is not the engine's own: it outlives everything that is made of
-    /// the object.
+    /// The memory that the object refers to, if it does not belong to the engine: it outlives all objects that are
+    /// created from this one.
     let memory: (any Sendable)?
-    /// The constants of a model that has them in such memory.
+    /// The constants of a model that keeps them in such memory; otherwise nil.
     var constants: ConstantsFile? { memory as? ConstantsFile }
 
     init(
@@ -54,7 +54,7 @@ final class OpenVINOHandle: @unchecked Sendable {
     // The members are released after this.
     deinit { release(pointer) }
 
-    /// Calls a function that makes an object, checks its status, and takes ownership of the object.
+    /// Calls a function that creates an object, checks its status, and takes ownership of the object.
     static func make(
         _ operation: @autoclosure () -> String,
         kind: EngineError.Kind = .failure,

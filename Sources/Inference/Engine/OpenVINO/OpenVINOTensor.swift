@@ -2,7 +2,8 @@ internal import COpenVINO
 
 /// Memory of OpenVINO for one tensor, with the engine's preferred alignment.
 ///
-/// Sendable: the handle and the pointer never change; who may touch the memory when is the rule of ``EngineTensor``.
+/// Sendable: the handle and the pointer never change; ``EngineTensor`` defines which code may access the memory, and
+/// when.
 final class OpenVINOTensor: EngineTensor, @unchecked Sendable {
     let handle: OpenVINOHandle
     let elementType: ElementType

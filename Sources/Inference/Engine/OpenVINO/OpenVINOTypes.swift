@@ -1,7 +1,7 @@
 internal import COpenVINO
 
 extension ElementType {
-    /// The type under OpenVINO's name, or nil for the types that no tensor of ours has (4-bit and the like).
+    /// The type for one of OpenVINO's; nil for types that our tensors do not have (4-bit types and others).
     init?(_ type: ov_element_type_e) {
         switch type {
         case OV_BOOLEAN: self = .bool
@@ -22,7 +22,7 @@ extension ElementType {
         }
     }
 
-    /// OpenVINO's name of the type.
+    /// OpenVINO's constant for the type.
     var openVINO: ov_element_type_e {
         switch self {
         case .bool: OV_BOOLEAN
@@ -44,7 +44,7 @@ extension ElementType {
 }
 
 extension Shape {
-    /// Calls `body` with the shape as the C API takes it. Fails where an axis is dynamic.
+    /// Calls `body` with the shape in the form of the C API. Every axis must be fixed.
     func withOpenVINO<R>(_ body: (ov_shape_t) -> R) -> R {
         var dimensions = dimensions.map { Int64($0) }
         return dimensions.withUnsafeMutableBufferPointer { buffer in
@@ -79,7 +79,7 @@ extension TensorPort {
     /// Reads an input or output of a model.
     init(port: OpaquePointer, what: String) throws(EngineError) {
         var name: UnsafeMutablePointer<CChar>?
-        // A port without a name is not a failure: bundles then find it by its place.
+        // A port without a name is not an error: bundles find it by its position.
         let named = ov_port_get_any_name(port, &name) == OK
         defer { ov_free(name) }
         var type = DYNAMIC

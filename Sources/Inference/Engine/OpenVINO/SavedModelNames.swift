@@ -6,17 +6,17 @@ package import FileFormats
 /// ("serving_default_image", "StatefulPartitionedCall", "dense/BiasAdd"), which the signature maps the keys to
 /// (tensorflow/core/protobuf/meta_graph.proto, SignatureDef and TensorInfo).
 package struct SavedModelNames {
-    /// The tensor's name ("dense/BiasAdd:0") of each key, signature by signature, the one that is served first.
+    /// The tensor's name ("dense/BiasAdd:0") for each key, by signature, the served one first.
     private let inputs: [(key: String, tensor: String)], outputs: [(key: String, tensor: String)]
 
-    /// Reads a SavedModel's folder; nil if it is none. Blocks.
+    /// Reads a SavedModel's folder; nil if it is not one. Blocks.
     package init?(folder: String) {
-        // Read piece by piece: what is wanted lies behind a graph that may hold gigabytes of weights.
+        // Read in parts, because the signatures follow a graph that may contain gigabytes of weights.
         guard let file = try? OpenFile(folder + "/saved_model.pb") else { return nil }
         self.init(ByteSource(count: file.size) { file.bytes($0) })
     }
 
-    /// Reads the message of a `saved_model.pb`. What is damaged has no names.
+    /// Reads the message of a `saved_model.pb`. Names in damaged parts are missing.
     package init(_ source: ByteSource) {
         var signatures: [(name: String, content: Range<Int>)] = []
         // SavedModel.meta_graphs = 2, MetaGraphDef.signature_def = 5, a map.
@@ -29,9 +29,9 @@ package struct SavedModelNames {
         outputs = signatures.flatMap { Self.tensors($0.content, field: 2, source) }
     }
 
-    /// The signature's key for an input that is called by its tensor's name, with or without ":0".
+    /// The signature's key for an input that is given by its tensor's name, with or without ":0".
     package func inputKey(of name: String) -> String? { Self.key(of: name, in: inputs) }
-    /// The same for an output.
+    /// The signature's key for an output that is given by its tensor's name.
     package func outputKey(of name: String) -> String? { Self.key(of: name, in: outputs) }
 
     private static func key(of name: String, in pairs: [(key: String, tensor: String)]) -> String? {
@@ -50,7 +50,7 @@ package struct SavedModelNames {
         }
     }
 
-    /// A map's entry: key = 1, value = 2.
+    /// An entry of a map: key = 1, value = 2.
     private static func pair(_ entry: Range<Int>, _ source: ByteSource) -> (name: String, content: Range<Int>)? {
         guard let key = parts(1, of: entry, source).last, let name = text(key, source),
             let value = parts(2, of: entry, source).last
@@ -58,7 +58,7 @@ package struct SavedModelNames {
         return (name, value)
     }
 
-    /// The strings or messages of a field, up to where the message is damaged.
+    /// The strings or messages of a field, up to the first damaged part of the message.
     private static func parts(_ number: Int, of message: Range<Int>, _ source: ByteSource) -> [Range<Int>] {
         var walk = ProtobufWalk(source, message), parts: [Range<Int>] = []
         while parts.count < mostParts, let field = try? walk.next() {
@@ -67,7 +67,7 @@ package struct SavedModelNames {
         return parts
     }
 
-    /// The most parts of one message that are read.
+    /// The maximum number of parts of one message.
     private static let mostParts = 10_000
 
     private static func text(_ range: Range<Int>, _ source: ByteSource) -> String? {

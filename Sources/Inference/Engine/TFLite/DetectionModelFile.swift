@@ -1,28 +1,28 @@
 internal import Observations
 internal import Synchronization
 
-/// A detector whose last operator the engine does not support: the engine runs the file without it, and this code
+/// A detector with an unsupported last operator: the engine runs the file without it, and this code
 /// computes it. For callers, the model has the outputs of its file.
 package struct DetectionModelFile: ModelFile {
     package let base: any ModelFile
     let detection: DetectionOperator
-    /// The engine's outputs that are the operator's inputs: offsets and scores.
+    /// The indices of the engine's outputs that are the operator's inputs: offsets and scores.
     private let taken: [Int]
 
     package var inputs: [TensorPort] { base.inputs }
     package var integerWeights: IntegerWeights? { base.integerWeights }
     package var digest: String? { base.digest }
-    /// The operator's four, then the others.
+    /// The four outputs of the operator, then the others.
     package var outputs: [TensorPort] { detection.outputs + others.map { base.outputs[$0] } }
     private var others: [Int] { base.outputs.indices.filter { !taken.contains($0) } }
 
-    /// - Throws: `invalidModel` where the file without the operator does not give what the operator takes.
+    /// - Throws: `invalidModel` if the file without the operator lacks the operator's inputs.
     init(_ base: any ModelFile, detection: DetectionOperator) throws(EngineError) {
         self.base = base
         self.detection = detection
         var taken: [Int] = []
         for (index, name) in detection.inputs.enumerated() {
-            // The outputs end with the operator's inputs; names may be lost on the way.
+            // The last outputs are the operator's inputs; their names may be lost during the conversion.
             let last = base.outputs.count - 2 + index
             guard let found = base.outputIndex(named: name) ?? (last >= 0 ? last : nil) else {
                 throw EngineError(
@@ -41,7 +41,7 @@ package struct DetectionModelFile: ModelFile {
         let decoder: BoxDecoder
         do throws(ObservationError) {
             let shapes = ["boxes": [[1, detection.boxes, 4]], "scores": [[1, detection.boxes, detection.columns]]]
-            // A tensor of one pixel: its pixels are fractions.
+            // A tensor of one pixel, so that coordinates in pixels are fractions.
             decoder = try BoxDecoder(detection.decoding, shapes: shapes, width: 1, height: 1, classes: nil)
         } catch {
             throw EngineError(
@@ -119,7 +119,7 @@ private final class DetectionRequest: InferRequest {
         return try base.withOutput(model.others[index - 4], body)
     }
 
-    /// The operator's inputs as 32-bit floats.
+    /// Reads the operator's inputs as 32-bit floats, and calls `body` with them.
     private func read(
         _ rest: ArraySlice<Int>, _ tensors: [OutputTensor],
         _ body: (OutputTensor, OutputTensor) throws(ObservationError) -> [[Float]]

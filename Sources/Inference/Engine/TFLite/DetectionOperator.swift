@@ -10,15 +10,16 @@ package struct DetectionOperator {
 
     /// The four outputs: boxes, classes, scores, count.
     let outputs: [TensorPort]
-    /// The names of its two inputs, which the file without it gives instead: box offsets and scores.
+    /// The names of its two inputs, which are outputs of the file without it: box offsets and scores.
     let inputs: [String]
     /// The quantization of each input; nil for one that is not quantized.
     let quantization: [Quantization?]
-    /// The decoding that it does.
+    /// The decoding that the operator performs.
     package let decoding: BoxDecoding
-    /// Rows of the outputs for each box that stays: its classes, the most likely first. The count counts boxes.
+    /// The number of output rows for each box that is kept: one for each of its classes, the most likely first. The
+    /// count output counts boxes.
     package let rowsOfBox: Int
-    /// The rows and columns of the scores.
+    /// The numbers of rows and columns of the scores.
     package let boxes: Int, columns: Int
     /// The file without the operator.
     package let file: [UInt8]
@@ -30,12 +31,12 @@ package struct DetectionOperator {
         func callAsFunction(_ value: Double) -> Float { Float((value - zero) * scale) }
     }
 
-    /// A file that has the operator, but not in a form that is known.
+    /// The reason a file that contains the operator in an unsupported form cannot be split.
     package struct Unreadable: Error {
         package let reason: String
     }
 
-    /// Nil if the file does not have the operator.
+    /// Nil if the file does not contain the operator.
     package init?(_ bytes: [UInt8]) throws(Unreadable) {
         guard let model = try? FlatBuffer(ByteSource(bytes), identifier: "TFL3").root(),
             let codes = try? model.tables(1), let graphs = try? model.tables(2),
@@ -74,7 +75,7 @@ package struct DetectionOperator {
         guard anchors.count == boxes * 4 else {
             throw Unreadable(reason: "\(Self.name) has \(anchors.count / 4) anchors for \(boxes) boxes")
         }
-        // Middle y, middle x, height, width.
+        // Converts the anchors to center y, center x, height, width.
         var priors: [Float] = []
         for first in stride(from: 0, to: anchors.count, by: 4) {
             priors += [anchors[first + 1], anchors[first], anchors[first + 3], anchors[first + 2]]
@@ -108,8 +109,8 @@ package struct DetectionOperator {
             return value
         }
 
-        /// The decoding of boxes, without the anchors, and the most classes that one box is listed with.
-        /// - Parameter columns: of the scores.
+        /// The decoding of boxes, without the anchors, and the maximum number of classes for each box.
+        /// - Parameter columns: the number of columns of the scores.
         func decoding(columns: Int) throws(Unreadable) -> (decoding: BoxDecoding, rowsOfBox: Int) {
             let classes = try number("num_classes", Double(columns))
             guard classes == Double(columns) || classes == Double(columns - 1), classes >= 1 else {
@@ -123,7 +124,7 @@ package struct DetectionOperator {
             decoding.threshold = Float(min(max(try number("nms_score_threshold"), 0), 1))
             decoding.iou = Float(min(max(try number("nms_iou_threshold"), 0), 1))
             decoding.maxDetections = Int(min(max(try number("max_detections"), 1), 10_000))
-            // By default all classes suppress each other, and a box has one.
+            // By default all classes suppress each other, and a box has a single class.
             let perClass = try number("use_regular_nms", 0) != 0
             decoding.suppression = perClass ? .perClass : .all
             decoding.multiLabel = perClass
@@ -149,9 +150,9 @@ package struct DetectionOperator {
 
     /// The operator's four outputs: boxes, classes, scores and count.
     ///
-    /// By default a box that stays has a row for each of its best classes, under the threshold or not; rows that are
-    /// not needed are 0.
-    /// - Parameter scores: `boxes` rows of `columns`.
+    /// By default a box that is kept has a row for each of its best classes, even below the threshold; unused rows are
+    /// 0.
+    /// - Parameter scores: `boxes` rows of `columns` values.
     func tables(of found: [Detection], scores: UnsafeBufferPointer<Float>) -> [[Float]] {
         let each = decoding.suppression == .all ? rowsOfBox : 1
         let background = decoding.background == .first ? 1 : 0
@@ -177,12 +178,12 @@ package struct DetectionOperator {
         return [boxes, classes, confidences, [Float(kept.count)]]
     }
 
-    /// Many times what models have.
+    /// The maximum number of tables, far more than models have.
     private static let mostTables = 100_000
 
     private static func shape(of tensor: FlatBuffer.Table) -> [Int] { (try? tensor.integers(0)) ?? [] }
 
-    /// Scale and zero point of a quantized tensor.
+    /// The scale and zero point of a quantized tensor; nil for other tensors.
     static func quantization(of tensor: FlatBuffer.Table) -> Quantization? {
         guard [3, 9].contains((try? tensor.number(1, Int8.self)) ?? 0), let quantization = try? tensor.table(4),
             let bits = (try? quantization.numbers(2, UInt32.self))?.first
@@ -192,7 +193,7 @@ package struct DetectionOperator {
         return scale.isFinite ? Quantization(scale: scale, zero: zero) : nil
     }
 
-    /// The numbers of a constant tensor of 32-bit floats or quantized bytes.
+    /// The values of a constant tensor of 32-bit floats or quantized bytes.
     private static func values(of tensor: FlatBuffer.Table, _ model: FlatBuffer.Table) -> [Float]? {
         guard let index = try? tensor.number(2, UInt32.self),
             let data = try? model.element(4, Int(index), most: mostTables)?.bytes(0)
@@ -213,7 +214,7 @@ package struct DetectionOperator {
         }
     }
 
-    /// The same file with the operator's inputs for outputs. Nothing is moved but offsets: the vectors only become
+    /// The file with the operator's inputs instead of its outputs. Only offsets are moved, because the vectors become
     /// shorter.
     private static func cut(
         _ bytes: [UInt8], model: FlatBuffer.Table, graph: FlatBuffer.Table, nodes: [FlatBuffer.Table],
@@ -235,13 +236,13 @@ package struct DetectionOperator {
             write(UInt32(truncatingIfNeeded: tensor), at: outputs.start + 4 * index)
         }
         write(UInt32(new.count), at: outputs.start - 4)
-        // Offsets count from where they stand: each of those behind moves up by one place.
+        // Offsets are relative to their own position: those after the operator move by one entry.
         for index in place + 1..<max(place + 1, operators.count) {
             let offset = UInt32(truncatingIfNeeded: nodes[index].place - (operators.start + 4 * index))
             write(offset &+ 4, at: operators.start + 4 * (index - 1))
         }
         write(UInt32(operators.count - 1), at: operators.start - 4)
-        // Signatures name the outputs that are gone.
+        // Removed, because signatures name outputs that no longer exist.
         if let signatures = try? model.vector(7, elementBytes: 4) { write(0, at: signatures.start - 4) }
         return file
     }

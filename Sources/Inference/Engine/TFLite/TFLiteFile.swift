@@ -2,9 +2,9 @@ internal import FileFormats
 internal import FoundationEssentials
 internal import Glibc
 
-/// TensorFlow Lite's files that the engine does not read as they are.
+/// Reads TensorFlow Lite's files that the engine cannot read unchanged.
 package enum TFLiteFile {
-    /// Files for phones: none is nearly so large, in bytes.
+    /// The maximum size in bytes: files for phones are much smaller.
     private static let largest = 512 << 20
 
     /// The bytes of a TensorFlow Lite file; nil for other files, and for very large ones. Blocks.
@@ -14,7 +14,7 @@ package enum TFLiteFile {
         return [UInt8](data)
     }
 
-    /// The TFLite_Detection_PostProcess of a file; nil for a file without it.
+    /// The TFLite_Detection_PostProcess operator of a file; nil for a file without it.
     static func detection(_ bytes: [UInt8]) throws(EngineError) -> DetectionOperator? {
         do throws(DetectionOperator.Unreadable) {
             return try DetectionOperator(bytes)
@@ -23,7 +23,7 @@ package enum TFLiteFile {
         }
     }
 
-    /// The split of a file that has a non-maximum suppression among its operators; nil for a file without one.
+    /// The split of a file at its first non-maximum suppression; nil for a file without one.
     static func suppression(_ bytes: [UInt8]) throws(EngineError) -> SuppressionSplit? {
         do throws(DetectionOperator.Unreadable) {
             return try SuppressionSplit(bytes)
@@ -32,7 +32,7 @@ package enum TFLiteFile {
         }
     }
 
-    /// Calls `body` with the path of a file with these bytes, which is gone when it returns.
+    /// Calls `body` with the path of a file with these bytes, which is removed afterwards.
     static func withTemporaryFile<R>(
         _ bytes: [UInt8], _ body: (String) throws(EngineError) -> R
     ) throws(EngineError) -> R {

@@ -1,13 +1,13 @@
-/// Reads TensorFlow Lite's files for an engine that reads them, too, except for some operators: those are cut off and
-/// computed here. 8-bit weights are rewritten where the engine then computes in integers.
+/// Reads TensorFlow Lite's files for an engine that also reads them, except for some operators: those are removed from
+/// the file and computed here. 8-bit weights are rewritten if the engine then computes in integers.
 struct TFLiteImporter {
     let target: any ImportTarget
     let source: ModelSource
 
-    /// A file may have several suppressions, one after another; each makes two models of one.
+    /// The maximum number of suppressions, one after another; each splits a model into two.
     private static let mostSuppressions = 8
 
-    /// Reads a file of these bytes. Blocks.
+    /// Reads a file with these bytes. Blocks.
     func read(_ bytes: [UInt8]) throws(EngineError) -> any ModelFile {
         let detection = try TFLiteFile.detection(bytes)
         let split = try TFLiteFile.suppression(detection?.file ?? bytes)
@@ -18,7 +18,7 @@ struct TFLiteImporter {
         return try DetectionModelFile(file, detection: detection)
     }
 
-    /// The model of a file that was split at its suppression. What is behind it may have another one.
+    /// The model of a file that was split at its suppression. The second part may contain another one.
     private func joined(
         _ front: any ModelFile, _ split: SuppressionSplit, left: Int
     ) throws(EngineError) -> any ModelFile {
@@ -36,7 +36,7 @@ struct TFLiteImporter {
         return try SuppressionModelFile(front: front, back: back, split: split)
     }
 
-    /// Has the engine read the file in the form that is best for it.
+    /// Reads the file with the engine in the best form for it.
     /// - Parameter cut: the file without the operators that are computed here.
     private func read(_ bytes: [UInt8], cut: [UInt8]?, key: ExportKey?) throws(EngineError) -> any ModelFile {
         let rewritten = source.allowsIntegerWeights ? IntegerWeightsWriter.rewriting(cut ?? bytes) : nil
@@ -45,7 +45,8 @@ struct TFLiteImporter {
             do throws(EngineError) {
                 return try readTemporary(rewritten.file, integerWeights: rewritten.report, key: key)
             } catch {
-                // Then it is read as it is, and its problems are those of that. Another day the file may be written.
+                // Read the unchanged file instead, and report its problems. No key, because the rewritten file may be
+                // readable another time.
                 (reason, key) = (error.message, nil)
             }
         }
@@ -54,7 +55,7 @@ struct TFLiteImporter {
         return try readTemporary(cut, integerWeights: unused, key: key)
     }
 
-    /// Engines read these files from disk alone.
+    /// Writes a temporary file, because engines read these files only from disk.
     private func readTemporary(
         _ bytes: [UInt8], integerWeights: IntegerWeights?, key: ExportKey?
     ) throws(EngineError) -> any ModelFile {

@@ -1,17 +1,17 @@
 /// A model compiled a second time with an open batch axis, so that one inference can run several items.
 ///
-/// Small models benefit: the overhead of an inference is shared by all items. Models whose
-/// activations then exceed the processor's caches become slower, so it is an option of the bundle.
+/// Small models benefit: all items share the overhead of an inference. Models whose activations then exceed the
+/// processor's caches become slower, so batching is an option of the bundle.
 final class BatchVariant: Sendable {
     let compiled: any CompiledModel
-    /// The most items of one inference.
+    /// The maximum number of items of one inference.
     let limit: Int
     let requests: RequestPool
 
     /// Reads and compiles the model again. Blocks.
     /// - Parameters:
-    ///   - limit: `runtime.batch`; 1 makes none.
-    ///   - instances: the infer requests of the model itself; there are as many of these.
+    ///   - limit: `runtime.batch`; nil is returned for 1.
+    ///   - instances: the number of infer requests of the model itself; the variant gets as many.
     init?(
         limit: Int, bundle: ModelBundle, plan: ModelPlan, engine: any Engine, configuration: ModelConfiguration,
         instances: Int
@@ -41,7 +41,7 @@ final class BatchVariant: Sendable {
             var shape = output.index < compiled.outputs.count ? compiled.outputs[output.index].shape : []
             let isOpen = shape.dimensions.first == Shape.dynamic
             if isOpen { shape.dimensions[0] = 1 }
-            // Items that the model mixes, or an output without the axis, could not be distinguished.
+            // If the model mixes items, or an output lacks the axis, the items' results could not be separated.
             guard isOpen, shape.isStatic, single == nil || shape.elementCount == single else {
                 throw problem("is \(limit), but output \"\(output.description.name)\" has no batch axis")
             }
@@ -55,11 +55,11 @@ final class BatchVariant: Sendable {
     }
 }
 
-/// One item's part of a tensor that holds several.
+/// One item's part of a tensor that holds several items.
 final class BatchItemTensor: EngineTensor {
     let elementType: ElementType
     let shape: Shape
-    /// The memory is the whole tensor's, which this keeps alive.
+    /// The memory belongs to the whole tensor, which this object keeps alive.
     var bytes: UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(rebasing: whole.bytes[range])
     }
@@ -67,8 +67,8 @@ final class BatchItemTensor: EngineTensor {
     private let range: Range<Int>
 
     /// - Parameters:
-    ///   - item: which of `count`, from 0.
-    ///   - whole: a tensor whose first axis is the items'.
+    ///   - item: the index of the item, from 0 to `count` - 1.
+    ///   - whole: a tensor with the batch axis first.
     init(_ item: Int, of count: Int, in whole: any EngineTensor) {
         elementType = whole.elementType
         shape = Shape([1] + whole.shape.dimensions.dropFirst())
@@ -78,7 +78,7 @@ final class BatchItemTensor: EngineTensor {
     }
 }
 
-/// One item's part of what an inference of several gave.
+/// One item's part of the outputs of an inference of several items.
 struct BatchItemOutputs: EngineOutputs {
     let request: any InferRequest
     let item: Int, count: Int

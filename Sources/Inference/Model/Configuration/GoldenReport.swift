@@ -1,11 +1,11 @@
-/// The result of comparing a model with the pictures of its bundle whose answers are known.
+/// The result of comparing a model with the goldens of its bundle: pictures with known answers.
 public struct GoldenReport: Sendable, Hashable {
-    /// The number of pictures, and of those that were answered as expected.
+    /// The number of pictures, and the number of those that were answered as expected.
     public let compared: Int, agreed: Int
-    /// The pictures that were answered otherwise, each with the difference; the first few.
+    /// The first few pictures that were answered differently, each with the difference.
     public let differences: [String]
 
-    /// `3 of 20 goldens differ: cat.jpg: expected tabby 0.91, got goldfish 0.40`; nil if none does.
+    /// `3 of 20 goldens differ: cat.jpg: expected tabby 0.91, got goldfish 0.40`; nil if all agree.
     public var summary: String? {
         let differing = compared - agreed
         guard differing > 0 else { return nil }

@@ -16,33 +16,34 @@ public struct ModelStatistics: Sendable, Hashable {
         }
     }
 
-    /// Successful predictions, and all others (refused, cancelled, failed), each from the start to the end of the call.
+    /// Successful predictions, and all others (refused, cancelled, failed); the time is from the start to the end of
+    /// the call.
     public var success = Total(), failure = Total()
     /// The stages of successful predictions: waiting, filling the inputs, the engine, reading the outputs.
     public var queue = Total(), input = Total(), inference = Total(), output = Total()
     /// The inferences of the engine by number of items, in the order of first use.
     public private(set) var batches: [Batch] = []
-    /// The time when the last prediction ended, in nanoseconds of CLOCK_MONOTONIC; 0 for never.
+    /// The time when the last prediction ended, in nanoseconds of CLOCK_MONOTONIC; 0 if no prediction has ended.
     public var lastEnded: UInt64 = 0
 
-    /// Inferences of one size.
+    /// The inferences of one batch size.
     public struct Batch: Sendable, Hashable {
-        /// The number of items of each; 1 for a single prediction.
+        /// The number of items of each inference; 1 for a single prediction.
         public let size: Int
-        /// Filling the inputs of all items, the engine, and reading the outputs of all items; the counts are
-        /// inferences.
+        /// The times of filling the inputs of all items, of the engine, and of reading the outputs of all items. The
+        /// counts are numbers of inferences.
         public var input = Total(), inference = Total(), output = Total()
     }
 
-    /// The inferences of all sizes.
+    /// The number of inferences of all sizes.
     public var executions: UInt64 { batches.reduce(0) { $0 &+ $1.inference.count } }
 
-    /// No predictions.
+    /// All counts and times are zero.
     public init() {}
 
-    /// One inference of some items has given an answer. Times in nanoseconds.
+    /// Records an inference of `size` items that succeeded. Times are in nanoseconds.
     package mutating func executed(_ size: Int, input: UInt64, inference: UInt64, output: UInt64) {
-        // As good as always the first: a model has few sizes.
+        // Almost always the first entry: a model uses few sizes.
         let index: Int
         if let found = batches.firstIndex(where: { $0.size == size }) {
             index = found
@@ -55,7 +56,7 @@ public struct ModelStatistics: Sendable, Hashable {
         batches[index].output.add(output)
     }
 
-    /// A prediction has given an answer.
+    /// Records a prediction that succeeded.
     package mutating func succeeded(_ times: StageTimes, output time: UInt64, total: UInt64, at now: UInt64) {
         success.add(total)
         queue.add(times.queue)
@@ -65,7 +66,7 @@ public struct ModelStatistics: Sendable, Hashable {
         lastEnded = now
     }
 
-    /// A prediction was refused or cancelled, or failed.
+    /// Records a prediction that was refused or cancelled, or that failed.
     package mutating func failed(total: UInt64, at now: UInt64) {
         failure.add(total)
         lastEnded = now

@@ -4,36 +4,38 @@ public import SystemSupport
 
 /// Options of a prediction.
 public struct PredictionOptions: Sendable {
-    /// The fitting of pictures, if not the bundle's.
+    /// The way pictures are fitted; nil uses the bundle's setting.
     public var cropAndScale: CropAndScale?
     /// True if the EXIF orientation of a picture is ignored.
     public var ignoresOrientation = false
-    /// The page of a TIFF, from 0.
+    /// The page of a TIFF file, counted from 0.
     public var page = 0
-    /// The deadline.
+    /// The deadline; nil for no limit.
     public var deadline: MonotonicInstant?
 
-    /// The client that asks: slots are shared among clients. All requests of an embedding program are one client's.
+    /// The client of the request: slots are shared fairly among clients. All requests of an embedding program belong to
+    /// one client.
     package var claim = Claim.usual
 
-    /// True if arrays are the engine's own tensors: without the bundle's `quantize`, `dequantize` and `activation`.
+    /// True if arrays are the engine's own tensors: `quantize`, `dequantize` and `activation` of the bundle are not
+    /// applied.
     package var usesTensors = false
-    /// Keeps the picture as it is put into the tensor; nil keeps nothing.
+    /// Receives a copy of the picture's tensor; nil keeps no copy.
     package var keeps: DecodedInput?
-    /// A picture that was put into a tensor before: used instead of decoding, where tensors are alike.
+    /// A picture that was decoded before: used instead of decoding if the tensors have the same form.
     package var decoded: DecodedInput?
-    /// The part of a picture that an image is, where it is one: what is found in it is said in pixels of the picture.
+    /// The part of a larger picture that the image is, if any: results are then given in pixels of the larger picture.
     var place: PicturePlace?
-    /// The most crops of a pipeline's request.
+    /// The maximum number of crops of a pipeline's request.
     package var maxCrops = 64
-    /// The thresholds of models that end with a suppression, if not the file's.
+    /// The thresholds of models that end with non-maximum suppression; nil values use those of the file.
     var detectionThresholds = DetectionThresholds()
 
-    /// The defaults.
+    /// The default options.
     public init() {}
 }
 
-/// The part of a picture that an image is.
+/// The part of a larger picture that an image is.
 struct PicturePlace: Sendable {
     let window: PictureWindow
     /// The size of the picture as it is displayed.
@@ -42,20 +44,20 @@ struct PicturePlace: Sendable {
 
 /// The times of a prediction's stages, in nanoseconds.
 public struct StageTimes: Sendable, Hashable {
-    /// Waiting for a slot and for an infer request.
+    /// The wait for a slot and for an infer request.
     public var queue: UInt64 = 0
-    /// Decoding, scaling and filling the input.
+    /// Decoding and scaling the picture, and filling the input.
     public var decode: UInt64 = 0
-    /// In the engine.
+    /// The inference in the engine.
     public var inference: UInt64 = 0
     /// Converting the model's tensors to boxes, masks or points; 0 for classes and plain tensors.
     public var postprocess: UInt64 = 0
-    /// The engine's threads if it ran on the variant for single-stream predictions; nil otherwise.
+    /// The number of the engine's threads if the prediction ran on the single-stream variant; nil otherwise.
     public var singleStreamThreads: Int?
-    /// The predictions of all models that were under way when the engine began, with this one.
+    /// The number of predictions of all models that were under way when the inference began, including this one.
     package var occupancy = 1
 
-    /// The time of each stage of a pipeline, by its name, from the begin of its first crop to the end of its last;
+    /// The time of each stage of a pipeline, by its name, from the start of its first crop to the end of its last;
     /// empty for a model.
     package var stages: [Stage] = []
 
@@ -82,10 +84,10 @@ public struct StageTimes: Sendable, Hashable {
         }
     }
 
-    /// All of them.
+    /// The sum of all times.
     package var sum: UInt64 { queue &+ decode &+ inference &+ postprocess }
 
-    /// All zero.
+    /// All times are zero.
     public init() {}
 }
 
@@ -107,15 +109,15 @@ public struct Prediction: FeatureProvider {
 
 /// One class with its confidence (Vision's `VNClassificationObservation`).
 public struct Classification: Sendable, Hashable {
-    /// The class's index in the output.
+    /// The index of the class in the output.
     public let index: Int
-    /// Its label.
+    /// The label of the class.
     public let label: String
     /// The confidence: the value of the output after `dequantize` and `activation`; see
     /// ``ClassificationResult/areConfidences``.
     public let confidence: Float
 
-    /// A class with its confidence.
+    /// A class and its confidence.
     public init(index: Int, label: String, confidence: Float) {
         self.index = index
         self.label = label
@@ -125,19 +127,19 @@ public struct Classification: Sendable, Hashable {
 
 /// The classes of one picture.
 public struct ClassificationResult: Sendable {
-    /// The classes, most confident first; equal ones in the order of their indices.
+    /// The classes, most confident first; equally confident ones in the order of their indices.
     public let classifications: [Classification]
     /// The picture.
     public let image: ImageInfo
     /// The times of its stages.
     public let times: StageTimes
-    /// True if the scores are confidences, from 0 to 1. Others are as the model returns them, like logits, and no
-    /// threshold applies.
+    /// True if the scores are confidences, from 0 to 1. Otherwise they are the model's raw values, such as logits, and
+    /// no threshold is applied.
     public let areConfidences: Bool
-    /// The distance of the picture from the first class; nil for classes that were not taught.
+    /// The distance of the picture from the first class; nil if the classes were not taught.
     public let taught: TaughtMark?
 
-    /// A result.
+    /// A result with the given values.
     public init(
         classifications: [Classification], image: ImageInfo, times: StageTimes, areConfidences: Bool = true,
         taught: TaughtMark? = nil
@@ -152,12 +154,12 @@ public struct ClassificationResult: Sendable {
 
 /// The distance of a picture from the most confident class of a taught model.
 public struct TaughtMark: Sendable, Hashable {
-    /// The cosine distance, from 0 to 2: to the class's nearest example with nearest neighbours, else to its mean.
+    /// The cosine distance, from 0 to 2: for nearest neighbours to the class's nearest example, otherwise to its mean.
     public let distance: Float
-    /// True if the distance is at most the threshold for strangers; nil if there is none.
+    /// True if the distance is at most the threshold for unknown pictures; nil if no threshold is set.
     public let isKnown: Bool?
 
-    /// A distance, and its judgement.
+    /// A distance, and whether it is within the threshold.
     public init(distance: Float, isKnown: Bool?) {
         self.distance = distance
         self.isKnown = isKnown

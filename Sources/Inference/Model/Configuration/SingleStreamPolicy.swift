@@ -1,24 +1,24 @@
 /// The conditions for compiling a model a second time for single-stream predictions: those that run while no other
 /// prediction runs.
 ///
-/// Each prediction uses one stream of the engine, with few threads, so that many run in parallel. A single-stream
-/// prediction would leave the other processors idle.
+/// Each prediction uses one stream of the engine, with few threads, so that many run in parallel. A single prediction
+/// would leave the other processors idle.
 public enum SingleStreamPolicy: Sendable, Hashable {
-    /// Single-stream predictions run as all others do.
+    /// Single-stream predictions run like all others.
     case never
-    /// This number of threads, for models whose inference takes a millisecond or more (smaller ones gain little), as
-    /// long as that is faster: compiled after eight single-stream predictions in a row, released where it was of no use
-    /// for ten minutes.
-    /// - Parameter mostResident: bytes; a process that has more in memory gets no further variant, which takes about as
-    ///   much as its model.
+    /// Uses this number of threads for models whose inference takes at least a millisecond (smaller ones gain little),
+    /// as long as that is faster. The variant is compiled after eight single-stream predictions in a row, and released
+    /// after ten minutes without use.
+    /// - Parameter mostResident: bytes of resident memory above which the process compiles no further variant; a
+    ///   variant takes about as much memory as its model.
     case automatic(threads: Int, mostResident: Int = .max)
-    /// This number of threads, for every model, from the first single-stream prediction on.
+    /// Uses this number of threads for every model, from the first single-stream prediction on.
     case always(threads: Int)
 
-    /// The policy for a number of threads that was set: with 0 there is no variant.
+    /// The policy for a configured number of threads; 0 disables the variant.
     package init(threads: Int) { self = threads > 0 ? .always(threads: threads) : .never }
 
-    /// Threads of a single-stream prediction; nil for no variant.
+    /// The number of threads of a single-stream prediction; nil if no variant is used.
     var threads: Int? {
         switch self {
         case .never: nil
@@ -26,7 +26,7 @@ public enum SingleStreamPolicy: Sendable, Hashable {
         }
     }
 
-    /// The time when the variant is worth its memory.
+    /// The conditions under which the variant is worth its memory.
     var worth: Worth {
         guard case .automatic(_, let mostResident) = self else { return Worth() }
         return Worth(
@@ -34,21 +34,21 @@ public enum SingleStreamPolicy: Sendable, Hashable {
             mostResident: mostResident)
     }
 
-    /// The time when a variant is compiled, and when it is released again.
+    /// The conditions for compiling and releasing a variant.
     struct Worth: Sendable {
-        /// Nanoseconds of an inference from which on it is compiled.
+        /// The minimum time of an inference in nanoseconds.
         var inference: UInt64 = 0
-        /// Single-stream predictions that follow each other, none of any other kind between, after which it is
-        /// compiled.
+        /// The number of consecutive single-stream predictions, without any other between them, after which the variant
+        /// is compiled.
         var inARow = 1
-        /// Single-stream predictions that must come directly before one that runs on it: with two clients one is often
-        /// alone for a moment, and would be in the other's way.
+        /// The number of single-stream predictions that must directly precede one that runs on the variant: with two
+        /// clients, a request is often the only one for a moment, and would then slow down the next.
         var before = 0
-        /// True if it is used only as long as it is faster.
+        /// True if the variant is used only as long as it is faster.
         var mustWin = false
-        /// Nanoseconds in which it was not used after which it is released; nil for never.
+        /// Nanoseconds without use after which the variant is released; nil disables the release.
         var unused: UInt64?
-        /// Bytes that the process may have in memory when it is compiled.
+        /// The maximum resident memory of the process, in bytes, when the variant is compiled.
         var mostResident = Int.max
     }
 }

@@ -1,17 +1,17 @@
-/// The result of comparing the answers of a model's streams, before it serves, with those of one stream.
+/// The result of comparing the answers of several streams of a model with those of one stream, before it serves.
 public enum StreamCheck: Sendable, Hashable {
-    /// They are equal but for rounding.
+    /// The answers are equal except for rounding.
     case equal
-    /// They differ: the model is served with one stream.
+    /// The answers differ: the model is served with one stream.
     case oneStream(reason: String)
-    /// The model's answers differ from one another on one stream.
+    /// The answers of one stream to the same input differ from one another.
     case random
-    /// There is nothing to compare.
+    /// No comparison was needed or possible.
     case notCompared(reason: String)
     /// The comparison failed.
     case impossible(reason: String)
 
-    /// The result's word in answers.
+    /// The result as a word in JSON answers.
     package var name: String {
         switch self {
         case .equal: "equal"
@@ -21,7 +21,7 @@ public enum StreamCheck: Sendable, Hashable {
         }
     }
 
-    /// The reason of a result other than ``equal``.
+    /// The reason for a result other than ``equal``; nil for that.
     package var reason: String? {
         switch self {
         case .equal: nil
@@ -30,7 +30,7 @@ public enum StreamCheck: Sendable, Hashable {
         }
     }
 
-    /// The warning for the log and `ocelli check`; nil if there is nothing to warn of.
+    /// The warning for the log and `ocelli check`; nil if no warning is needed.
     var advice: String? {
         switch self {
         case .equal, .notCompared: nil

@@ -2,7 +2,7 @@ internal import ConfinedDecoding
 internal import ImagePipeline
 
 extension ImagePipeline {
-    /// A picture up to its header, which is within the limits. Blocks.
+    /// Opens a picture: reads its header in the decoder process, and checks it against the limits. Blocks.
     func opened(
         _ image: EncodedImage, format: ImageFormat, page: Int, isCancelled: @escaping () -> Bool
     ) throws(ImageError) -> ConfinedPicture {
@@ -16,7 +16,7 @@ extension ImagePipeline {
 }
 
 extension EncodedImage {
-    /// The format, if a picture of it is decoded in a separate process and has not been.
+    /// The format, if a separate process must decode the picture and has not done so yet; otherwise nil.
     var confinedFormat: ImageFormat? {
         guard pixels == nil, let format = withUnsafeBytes({ ImagePipeline.format(of: $0) }), format.isConfined else {
             return nil
@@ -24,8 +24,8 @@ extension EncodedImage {
         return format
     }
 
-    /// The picture with its pixels, where a separate process has to decode it. Blocks, and takes memory without asking:
-    /// for commands.
+    /// The picture with its pixels, decoded in a separate process if necessary. Blocks, and takes memory outside of the
+    /// budget: for commands only.
     func decodedHere(
         _ pipeline: ImagePipeline, page: Int, isCancelled: @escaping () -> Bool
     ) throws(ImageError) -> EncodedImage {
@@ -36,7 +36,7 @@ extension EncodedImage {
         return image
     }
 
-    /// Writes the tensor, from the pixels or from the file.
+    /// Writes the input tensor, from the pixels if they are decoded, otherwise from the file.
     func prepare(
         _ pipeline: ImagePipeline, into tensor: UnsafeMutableRawBufferPointer, options: ImageDecodeOptions,
         isCancelled: () -> Bool
@@ -50,7 +50,7 @@ extension EncodedImage {
         }
     }
 
-    /// The steps of ``prepare``.
+    /// Describes the steps of ``prepare``.
     func explain(_ pipeline: ImagePipeline, options: ImageDecodeOptions) throws(ImageError) -> PreprocessingReport {
         if let pixels { return try pipeline.explain(pixels, window: window, options: options) }
         return try withUnsafeBytes { (bytes) throws(ImageError) in try pipeline.explain(bytes, options: options) }

@@ -2,26 +2,26 @@ package import FlowControl
 internal import ImagePipeline
 package import SystemSupport
 
-/// The memory of all pictures that are decoded at the same time, over all models. The limit of requests in flight of
-/// each model does not consider the number of models or of processors that decode for them.
+/// The budget for the memory of all pictures that are decoded at the same time, over all models. The limit of requests
+/// in flight of a model does not consider the number of models, or of processors that decode for them.
 ///
-/// Clients take turns by the bytes that they have had (``ClientShares``), and a client's own pictures are decoded in
-/// the order in which they came. No picture overtakes the one whose turn it is, so that small ones do not delay a large
-/// one for good. A picture that is larger than the whole budget is refused before it comes here (`Model.room`); one
-/// that waits while a reload makes the budget smaller is decoded alone.
+/// Clients take turns by the number of bytes that they have used (``ClientShares``); the pictures of one client are
+/// decoded in the order of their arrival. No picture overtakes the next one in turn, so that small ones cannot delay a
+/// large one indefinitely. A picture that is larger than the whole budget is refused before (`Model.room`); one that
+/// waits while a reload reduces the budget is decoded when no other holds memory.
 package final class DecodeBudget: Sendable {
-    /// Of this process.
+    /// The budget of this process.
     package static let shared = DecodeBudget()
 
-    /// The memory in use, the budget, and the number of pictures that wait.
+    /// The memory in use, the budget, and the number of waiting pictures.
     package struct Usage: Sendable, Equatable {
-        /// Bytes.
+        /// In bytes.
         package var used = 0, total = Int.max
-        /// Pictures.
+        /// The number of waiting pictures.
         package var waiting = 0
     }
 
-    /// The reason why a wait is over.
+    /// The reason a wait has ended.
     private enum Outcome { case admitted, expired, cancelled }
 
     private struct Waiter {
@@ -32,25 +32,25 @@ package final class DecodeBudget: Sendable {
 
     private struct State {
         var usage = Usage()
-        /// By client, each list in the order in which they came; no list is empty.
+        /// By client, each list in the order of arrival; no list is empty.
         private var waiters: [Int: [Waiter]] = [:]
         private var turns = TurnHeap()
-        /// In bytes instead of nanoseconds.
+        /// The shares of the clients, in bytes instead of nanoseconds.
         private var shares = ClientShares()
         /// The number of the next waiter.
         var next: UInt64 = 0
 
-        /// The budget as it was set, and the part of it that models have.
+        /// The configured budget in bytes, and the part of it that models have reserved.
         var limit = Int.max, reserved = 0
 
-        /// At least a quarter is left for pictures.
+        /// Computes the budget for pictures: the rest, but at least a quarter.
         mutating func settle() { usage.total = limit == .max ? limit : max(1, limit / 4, limit - min(reserved, limit)) }
 
         private func hasRoom(_ bytes: Int) -> Bool {
             usage.used == 0 || bytes <= usage.total - min(usage.used, usage.total)
         }
 
-        /// Takes room for a picture that need not wait.
+        /// Takes memory for a picture if that need not wait.
         mutating func takeAtOnce(_ bytes: Int, for client: Int) -> Bool {
             guard usage.waiting == 0, hasRoom(bytes) else { return false }
             shares.begin(client, hasWaiters: false)
@@ -63,7 +63,7 @@ package final class DecodeBudget: Sendable {
             shares.serve(client, cost: UInt64(clamping: bytes))
         }
 
-        /// Gives back the bytes that `take` took.
+        /// Returns the bytes that `take` took.
         mutating func release(_ bytes: Int, of client: Int) {
             usage.used -= bytes
             shares.end(client)
@@ -77,7 +77,7 @@ package final class DecodeBudget: Sendable {
             if isFirst { turns.insert(client, start: shares.start(of: client)) }
         }
 
-        /// Admits the waiters that there is room for, in turn.
+        /// Admits waiters in turn, as long as memory is left.
         mutating func admit() -> [Waiter] {
             var admitted: [Waiter] = []
             while let client = turns.first?.list, let waiter = waiters[client]?.first, hasRoom(waiter.bytes) {
@@ -89,7 +89,7 @@ package final class DecodeBudget: Sendable {
             return admitted
         }
 
-        /// Ends a wait without room.
+        /// Ends a wait without taking memory.
         mutating func abandon(_ number: UInt64, of client: Int) -> Waiter? {
             guard let waiter = remove(number, of: client) else { return nil }
             shares.end(client)
@@ -110,13 +110,14 @@ package final class DecodeBudget: Sendable {
 
     private let state = Guarded(State())
 
-    /// Bounds nothing until ``use(total:)`` is called.
+    /// A budget without a limit until ``use(total:)`` is called.
     package init() {}
 
-    /// A small picture is decoded whatever others hold: there are no more of them at a time than threads.
+    /// The size in bytes below which a picture is decoded without taking from the budget: no more of them are decoded
+    /// at a time than there are threads.
     package static let free = 1 << 20
 
-    /// The bound from now on. What is taken stays taken.
+    /// Sets the limit in bytes. Memory that is taken stays taken.
     package func use(total: Int) {
         finish {
             $0.limit = max(1, total)
@@ -124,7 +125,7 @@ package final class DecodeBudget: Sendable {
         }
     }
 
-    /// A part of the budget that is kept from pictures during the object's life.
+    /// A part of the budget that is withheld from pictures during the object's lifetime.
     package final class Reservation: Sendable {
         private let bytes: Int
         private let budget: DecodeBudget
@@ -138,7 +139,7 @@ package final class DecodeBudget: Sendable {
         deinit { budget.reserve(-bytes) }
     }
 
-    /// Keeps memory for other uses that grow with clients' inputs.
+    /// Reserves memory for other uses that grow with clients' inputs.
     package func reservation(_ bytes: Int) -> Reservation { Reservation(max(0, bytes), self) }
 
     private func reserve(_ bytes: Int) {
@@ -154,22 +155,23 @@ package final class DecodeBudget: Sendable {
     /// The current usage.
     package var usage: Usage { state.withLock { $0.usage } }
 
-    /// Room that a picture has until it is given back.
+    /// Memory of the budget that a picture holds until it is released.
     package struct Room: Sendable {
-        /// Nanoseconds that it was waited for.
+        /// Nanoseconds of waiting for it.
         package let waited: UInt64
         fileprivate let bytes: Int
         fileprivate let client: Int
         fileprivate let budget: DecodeBudget
 
-        /// Gives it back: exactly once.
+        /// Returns the memory. Must be called exactly once.
         package func release() {
             budget.finish { $0.release(bytes, of: client) }
         }
     }
 
-    /// Room for a picture of so many bytes: at once where there is some, else after a wait. Nil: it needs none.
-    /// - Throws: where the task is cancelled, or the deadline passes, while it waits.
+    /// Takes memory for a picture of `bytes` bytes, immediately if possible, otherwise after a wait. Returns nil if the
+    /// picture is too small to need any.
+    /// - Throws: if the task is cancelled, or the deadline passes, during the wait.
     package func take(
         _ bytes: Int, for claim: Claim = .usual, until deadline: MonotonicInstant?
     ) async throws(AdmissionError) -> Room? {
@@ -186,7 +188,7 @@ package final class DecodeBudget: Sendable {
         }
     }
 
-    /// Room for a picture of so many bytes if there is some now and nobody waits; else nil.
+    /// Takes memory for a picture of `bytes` bytes if it is available now and no picture waits; otherwise nil.
     package func takeAtOnce(_ bytes: Int, for claim: Claim = .usual) -> Room? {
         guard state.withLock({ $0.takeAtOnce(bytes, for: claim.client) }) else { return nil }
         return Room(waited: 0, bytes: bytes, client: claim.client, budget: self)
@@ -204,7 +206,7 @@ package final class DecodeBudget: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 finish { $0.append(Waiter(number: number, bytes: bytes, continuation: continuation), of: client) }
-                // What ended the wait before it began found no waiter.
+                // A cancellation or deadline before this point found no waiter.
                 if Task.isCancelled { end(number, of: client, as: .cancelled) }
                 if let deadline, MonotonicInstant.now >= deadline { end(number, of: client, as: .expired) }
             }
@@ -213,7 +215,7 @@ package final class DecodeBudget: Sendable {
         }
     }
 
-    /// Changes something, after which others may have room.
+    /// Changes the state, and then admits the waiters for which memory has become available.
     private func finish(_ change: (inout State) -> Void) {
         let admitted = state.withLock { state in
             change(&state)
@@ -222,7 +224,7 @@ package final class DecodeBudget: Sendable {
         for waiter in admitted { waiter.continuation.resume(returning: .admitted) }
     }
 
-    /// Ends a wait, if it has not ended. Those behind may have room then.
+    /// Ends a wait that has not ended yet. Later waiters may then be admitted.
     private func end(_ number: UInt64, of client: Int, as outcome: Outcome) {
         var waiter: Waiter?
         finish { waiter = $0.abandon(number, of: client) }

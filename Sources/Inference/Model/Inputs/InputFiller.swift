@@ -1,13 +1,13 @@
 internal import FlowControl
 internal import ImagePipeline
 
-/// Puts the values of a prediction into the engine's input memory.
+/// Writes the values of a prediction into the engine's input memory.
 struct InputFiller {
     let options: PredictionOptions
-    /// Asked between batches of scanlines.
+    /// Called between batches of scanlines.
     let isCancelled: () -> Bool
 
-    /// Fills the tensor of one input; for pictures returns what was decoded.
+    /// Fills the tensor of one input; for a picture, returns its properties.
     func fill(
         _ tensor: any EngineTensor, with value: FeatureValue, plan: InputPlan
     ) throws(InferenceError) -> ImageInfo? {
@@ -17,13 +17,13 @@ struct InputFiller {
         return info
     }
 
-    /// Fills the tensor of an input that the prediction leaves out.
+    /// Fills the tensor of an input that the prediction does not give.
     func fillMissing(_ tensor: any EngineTensor, plan: InputPlan) throws(InferenceError) {
         guard let fallback = plan.fallback else {
             throw .invalidInput(name: plan.description.name, reason: "is missing")
         }
         if let tensor = tensor as? FeatureTensor { return tensor.set(nil) }
-        // The greatest integer stands for a missing one, as in Core ML.
+        // In integer tensors the greatest 64-bit integer marks a missing value, as in Core ML.
         let value = fallback.isNaN && !tensor.elementType.isFloatingPoint ? Double(Int64.max) : fallback
         let count = tensor.elementType.byteCount == 0 ? 0 : tensor.bytes.count / tensor.elementType.byteCount
         for index in 0..<count {
@@ -31,7 +31,8 @@ struct InputFiller {
         }
     }
 
-    /// OpenVINO computes 64-bit numbers in 32 bits: what does not fit would silently become another number.
+    /// Refuses 64-bit integers that do not fit into 32 bits: OpenVINO computes in 32 bits, and would silently change
+    /// them.
     private func checkRange(_ tensor: any EngineTensor, name: String) throws(InferenceError) {
         func integers<T: FixedWidthInteger & BitwiseCopyable>(_: T.Type, from least: Int32) throws(InferenceError) {
             for index in 0..<tensor.bytes.count / 8 {
@@ -68,7 +69,7 @@ struct InputFiller {
         case (.image(let pipeline), .image(let image)):
             return try decode(image, into: tensor, pipeline: pipeline, name: name)
         case (.image, .multiArray(let array)):
-            // Pixels that a client has prepared itself, in the tensor's own form.
+            // Pixels that the client has already prepared in the tensor's form.
             try copy(array, into: tensor, name: name)
         case (.image, .lentArray(let array)):
             try copy(array, into: tensor, name: name)
@@ -90,7 +91,7 @@ struct InputFiller {
         case (.array(let linear), .double(let number)):
             try single(number, into: tensor, linear: linear, name: name)
         case (.array(nil), .int64(let number)) where tensor.elementType == .int64 && tensor.bytes.count == 8:
-            // Not by way of a float, which holds 53 bits.
+            // Not converted through a float, which holds 53 bits.
             tensor.bytes.storeBytes(of: number, as: Int64.self)
         case (.array(let linear), .int64(let number)):
             try single(Double(number), into: tensor, linear: linear, name: name)
@@ -196,7 +197,7 @@ struct InputFiller {
         }
     }
 
-    /// As TensorIO does it: in 32-bit floats, and integers are what is before the decimal point (0.5 of [0,1] is 127).
+    /// Quantizes as TensorIO does: in 32-bit floats, and integers are truncated (0.5 of [0,1] is 127).
     private static func quantized(_ value: Double, _ linear: LinearTransform?, as type: ElementType) -> Double {
         guard let linear else { return value }
         let result = Double(Float(linear(value)))

@@ -1,13 +1,13 @@
 internal import SystemSupport
 
-/// The input tensors of one prediction, one per input in the plan's order.
+/// The input tensors of one prediction, in the order of the plan's inputs.
 struct InputTensors: Sendable {
     var tensors: [any EngineTensor]
 }
 
-/// Input tensors for reuse: allocating them for every prediction would cost page faults.
+/// A pool of input tensors: allocating them for every prediction would cost page faults.
 ///
-/// Only tensors of fixed shape are pooled. As many are kept as predictions may be in flight.
+/// Only tensors of fixed shape are pooled. The pool keeps as many as predictions may be in flight.
 final class InputTensorPool: Sendable {
     private let compiled: any CompiledModel
     private let plans: [InputPlan]
@@ -22,7 +22,7 @@ final class InputTensorPool: Sendable {
         isPooled = plans.allSatisfy { $0.description.shape.isStatic }
     }
 
-    /// Tensors for one prediction. `shapes` says the extents of inputs whose shape is dynamic.
+    /// Takes tensors for one prediction. `shapes` gives the shapes of inputs with a dynamic shape, by position.
     func take(shapes: [Int: Shape] = [:]) throws(EngineError) -> InputTensors {
         if isPooled, let tensors = idle.withLock({ $0.popLast() }) { return tensors }
         var tensors: [any EngineTensor] = []
@@ -35,7 +35,7 @@ final class InputTensorPool: Sendable {
         return InputTensors(tensors: tensors)
     }
 
-    /// Releases the tensors that are kept for the next predictions.
+    /// Releases the tensors that the pool keeps.
     func releaseAll() {
         let released = idle.withLock { idle in
             defer { idle = [] }
@@ -44,7 +44,7 @@ final class InputTensorPool: Sendable {
         withExtendedLifetime(released) {}
     }
 
-    /// Gives tensors back that no request uses any more.
+    /// Returns tensors that no request uses any more.
     func giveBack(_ tensors: InputTensors) {
         guard isPooled else { return }
         idle.withLock { if $0.count < capacity { $0.append(tensors) } }

@@ -4,18 +4,18 @@ internal import ImagePipeline
 internal import Synchronization
 internal import SystemSupport
 
-/// Long decodings and other long work, on threads of their own that give way to others.
+/// Runs long decodings and other long work on separate threads of lower priority.
 ///
-/// A picture of a few kilobytes can take a processor for seconds. In a thread of Swift's pool it would keep the
-/// requests of all other clients and models waiting, since the pool has one for each processor and nothing takes a
-/// processor from it. A thread of lower priority takes what is left, which is all of it where nobody else is there.
-/// Their number is bounded by the slots that requests hold, and by the places of the queue for work without slots.
-/// Nothing changes for short ones, where changing threads would cost more than it brings.
+/// A picture of a few kilobytes can take seconds of processor time. In a thread of Swift's pool it would delay the
+/// requests of all other clients and models, because the pool has one thread for each processor and does not preempt
+/// it. A thread of lower priority takes the remaining processor time, which is all of it if no other thread runs. The
+/// number of these threads is limited by the slots that requests hold, and by the places of the queue for work without
+/// slots. Short work stays on the pool, because changing threads would cost more than it saves.
 package enum LongDecoding {
-    /// Does the work, and returns what it gives.
+    /// Runs the work, and returns its result.
     /// - Parameters:
-    ///   - givingWay: false for the work of a request that holds a slot which is not for long ones: where others use
-    ///     all processors, it would keep the slot for long.
+    ///   - givingWay: whether the thread has lower priority; false for a request that holds a slot which is not for
+    ///     long requests: on a busy machine it would hold that slot for long.
     ///   - work: the work; its argument returns true if the task was cancelled.
     package static func run<Value: Sendable>(
         givingWay: Bool = true, _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) -> Value
@@ -31,7 +31,7 @@ package enum LongDecoding {
                         continuation.resume(returning: work(isCancelled))
                     }
                 } catch {
-                    // No further thread can be started.
+                    // No further thread can be started: run the work here.
                     continuation.resume(returning: work(isCancelled))
                 }
             }
@@ -40,7 +40,7 @@ package enum LongDecoding {
         }
     }
 
-    /// The number of works that were begun. For tests.
+    /// The number of calls so far. For tests.
     package static var count: UInt64 { started.load(ordering: .relaxed) }
     private static let started = Atomic<UInt64>(0)
 
@@ -50,14 +50,14 @@ package enum LongDecoding {
 }
 
 extension ImagePipeline {
-    /// The demand of decoding a picture: memory and time.
+    /// The memory and time for decoding a picture.
     func demand(of image: EncodedImage) -> DecodeDemand {
         image.demand ?? image.withUnsafeBytes { demand($0) }
     }
 }
 
 extension FeatureValue {
-    /// Nanoseconds of decoding, if it is a picture.
+    /// The expected nanoseconds of decoding; 0 if it is not a picture.
     func decodingTime(_ plan: InputPlan) -> UInt64 {
         guard case .image(let pipeline) = plan.kind, case .image(let image) = self else { return 0 }
         return pipeline.demand(of: image).time
@@ -65,9 +65,9 @@ extension FeatureValue {
 }
 
 extension EncodedImage {
-    /// Nanoseconds of decoding; 0 where the header was not read.
+    /// The expected nanoseconds of decoding; 0 if the header was not read.
     package var decodingTime: UInt64 { demand?.time ?? 0 }
 
-    /// The same, and of inference where its time depends on the picture's size.
+    /// The expected nanoseconds of decoding, and of inference if that depends on the picture's size.
     package var pictureTime: UInt64 { decodingTime &+ inferenceTime }
 }

@@ -1,50 +1,50 @@
 internal import FlowControl
 internal import ImagePipeline
 
-/// The cost of a pixel of a tensor that takes its picture's size, as the last inference had it: memory is taken, and
-/// slots are given, by the size that a picture has.
+/// The cost per pixel of a tensor that takes its picture's size, measured in the last inference. Memory and slots are
+/// assigned by the size of each picture.
 struct OpenCost {
-    /// Bytes of the outputs for each byte of the tensor. Until the first inference: those of a picture twice as large.
+    /// Bytes of the outputs for each byte of the tensor. Initially the ratio of a model that doubles width and height.
     private var outputs = 4.0
-    /// Nanoseconds of inference for a pixel.
+    /// Nanoseconds of inference for each pixel.
     private var time = 0.0
 
-    /// Notes what an inference took.
+    /// Records the cost of an inference.
     mutating func learn(pixels: Int, input: Int, output: Int, inference: UInt64) {
         guard pixels > 0, input > 0 else { return }
         outputs = Double(output) / Double(input)
         time = Double(inference) / Double(pixels)
     }
 
-    /// Bytes of the tensor, of the outputs, and of the picture that is made of these at the size that was sent, before
-    /// and after it is compressed.
-    /// - Parameter sent: pixels of the picture that was sent; 0 where the model answers with no picture.
+    /// The memory in bytes of the tensor, of the outputs, and of the answer's picture before and after compression,
+    /// which has the scale of the outputs and the size that was sent.
+    /// - Parameter sent: pixels of the picture that was sent; 0 if the model's answer has no picture.
     func bytes(_ spec: ImageTensorSpec, sent: Int) -> Int {
         let tensor = Double(spec.byteCount)
         return Int(min(tensor + 2 * tensor * outputs + 6 * Double(sent) * outputs, 1e15))
     }
 
-    /// Nanoseconds of inference, roughly.
+    /// The approximate nanoseconds of inference.
     func inference(_ spec: ImageTensorSpec) -> UInt64 {
         UInt64(min(time * Double(spec.width) * Double(spec.height), 1e15))
     }
 }
 
-/// An item whose pictures have told their sizes.
+/// An item with pictures of known sizes.
 struct SizedItem {
-    /// The inputs, with the sizes of this item.
+    /// The inputs, with the sizes of this item's pictures.
     var inputs: [InputPlan]
     /// The shapes of the pictures' tensors, by position.
     var shapes: [Int: Shape] = [:]
-    /// The pictures that can be decoded here and now, by position.
+    /// The pictures that this process can decode now, by position.
     var pictures: [Int: FeatureValue] = [:]
-    /// The memory of decoding, of the tensors and of the answer: one room, since whoever holds one must not wait for
-    /// another.
+    /// The memory for decoding, for the tensors and for the answer: one reservation, because a holder of one must not
+    /// wait for another.
     var room: DecodeBudget.Room?
-    /// Nanoseconds of decoding in other processes, before the inference.
+    /// Nanoseconds of decoding in separate processes, before the inference.
     var decoding: UInt64 = 0
 
-    /// The tensors that take their pictures' sizes.
+    /// The specifications of the tensors that take their pictures' sizes.
     var specs: [ImageTensorSpec] {
         shapes.keys.compactMap { position in
             if case .image(let pipeline) = inputs[position].kind { pipeline.spec } else { nil }
@@ -53,7 +53,7 @@ struct SizedItem {
 }
 
 extension ImageDecodeOptions {
-    /// Those that a prediction chooses.
+    /// The decode options that a prediction sets.
     init(_ options: PredictionOptions) {
         self.init()
         cropAndScale = options.cropAndScale
@@ -63,7 +63,7 @@ extension ImageDecodeOptions {
 }
 
 extension EncodedImage {
-    /// The way it is decoded: as a prediction chooses, and of a part of a picture that part.
+    /// The decode options: those of the prediction, limited to a part of the picture if the image is one.
     func decoding(_ options: PredictionOptions) -> ImageDecodeOptions {
         var decoding = ImageDecodeOptions(options)
         if let window { decoding.part = window.box }
@@ -72,7 +72,7 @@ extension EncodedImage {
 }
 
 extension Shape {
-    /// The shape of a picture's tensor with these sides.
+    /// The shape of a picture's tensor, with the given height and width.
     func settled(width: Int, height: Int, _ layout: TensorLayout) -> Shape {
         var dimensions = dimensions
         let first = dimensions.count - (layout == .nhwc ? 3 : 2)
@@ -83,8 +83,8 @@ extension Shape {
 }
 
 extension FeatureDescription {
-    /// The shape of the tensor of a picture of its own size, for one with sides of so many pixels; nil for other
-    /// inputs.
+    /// The shape of an input tensor that takes its picture's size, for a square picture with sides of `side` pixels;
+    /// nil for other inputs.
     package func shape(ofPicture side: Int) -> Shape? {
         guard let image, let size = image.openSize?.tensor(width: side, height: side) else { return nil }
         return shape.settled(width: size.width, height: size.height, image.layout)

@@ -2,17 +2,17 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// Lets some loads run at a time, and the others wait, the cheapest first: each may take most of the memory and all
-/// processors. See ``LoadQueue``.
+/// Limits the number of loads that run at the same time; the others wait, the cheapest first. Each load may take most
+/// of the memory and all processors. See ``LoadQueue``.
 final class LoadGate: Sendable {
-    /// A load's place among the others.
+    /// A load's entry in the queue.
     struct Ticket: Sendable {
         fileprivate let id: Int
     }
 
     private struct State {
         var queue: LoadQueue
-        /// Loads that may begin and have not asked yet.
+        /// Loads that may begin and have not called ``run(_:_:)`` yet.
         var admitted: Set<Int> = []
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     }
@@ -20,19 +20,19 @@ final class LoadGate: Sendable {
     private let state: Mutex<State>
     private let patience: Duration
 
-    /// - Parameter patience: how long a load may take before it no longer holds up the others.
+    /// - Parameter patience: the time after which a load no longer delays the others.
     init(limit: Int, patience: Duration = .seconds(5)) {
         state = Mutex(State(queue: LoadQueue(limit: limit)))
         self.patience = patience
     }
 
-    /// Changes how many may run; those that run already continue.
+    /// Sets the number of parallel loads; those that run continue.
     func use(limit: Int) { change { $0.limit = limit } }
 
-    /// Takes a place for a load that ``run(_:_:)`` is called for.
+    /// Queues a load. ``run(_:_:)`` must be called with the ticket.
     func arrive(_ cost: LoadCost) -> Ticket { Ticket(id: change { $0.arrive(cost) }) }
 
-    /// Runs a load when it may begin.
+    /// Runs a load when it is admitted.
     func run<Value: Sendable>(_ ticket: Ticket, _ load: @Sendable () async -> Value) async -> Value {
         let id = ticket.id
         await withCheckedContinuation { continuation in

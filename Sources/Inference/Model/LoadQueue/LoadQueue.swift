@@ -1,12 +1,12 @@
-/// The expected effort of a load, for the order of those that wait: models that were loaded here before come first,
-/// then small ones.
+/// The expected cost of a load, for the order of those that wait: models that were loaded here before come first, then
+/// small ones.
 package struct LoadCost: Sendable, Comparable {
-    /// True if this program loaded it on this machine before, and it has not changed: the compiled model is likely
-    /// kept.
+    /// True if this program has loaded it on this machine before, and its files have not changed: the compiled model is
+    /// probably cached.
     package var wasLoaded = false
-    /// Bytes of its files; nil where they could not be looked at.
+    /// The total size of its files in bytes; nil if they could not be read.
     package var bytes: Int?
-    /// Decides where all else is equal.
+    /// Breaks ties.
     package var name = ""
 
     package init(wasLoaded: Bool = false, bytes: Int? = nil, name: String = "") {
@@ -22,16 +22,16 @@ package struct LoadCost: Sendable, Comparable {
     }
 }
 
-/// Decides which loads run: a number at a time, the others wait, the cheapest first. No clock, no tasks.
+/// Decides which loads run: a limited number at a time, the others wait, the cheapest first. No clock, no tasks.
 ///
-/// A load that takes long (``isLate(_:)``) gives its place to the next one and continues beside it, so that a model
-/// that hangs does not hold up the others. Each load may take much memory: of the late ones, ``mostLate`` do so, the
-/// others keep their places.
+/// A load that takes long (``isLate(_:)``) yields its place to the next one and continues in parallel, so that a model
+/// that hangs does not delay the others. Because each load may take much memory, at most ``mostLate`` late loads yield
+/// their places; further late ones keep theirs.
 package struct LoadQueue {
-    /// Late loads that hold no place.
+    /// The maximum number of late loads that have yielded their places.
     package static let mostLate = 2
 
-    /// The number of loads that may run at a time, beside the late ones.
+    /// The number of loads that may run at a time, in addition to the late ones.
     package var limit: Int
     private var waiting: [(id: Int, cost: LoadCost)] = []
     private var running: Set<Int> = []
@@ -40,7 +40,7 @@ package struct LoadQueue {
 
     package init(limit: Int) { self.limit = limit }
 
-    /// A load comes: it waits for ``admit()``.
+    /// Queues a load, which waits for ``admit()``. Returns its identifier.
     package mutating func arrive(_ cost: LoadCost) -> Int {
         next &+= 1
         let place = waiting.firstIndex { cost < $0.cost } ?? waiting.endIndex
@@ -48,16 +48,16 @@ package struct LoadQueue {
         return next
     }
 
-    /// A load that runs takes longer than others should wait for.
+    /// Marks a running load as late: others should not wait for it any longer.
     package mutating func isLate(_ id: Int) { if running.contains(id) { late.insert(id) } }
 
-    /// A load has ended.
+    /// Removes a load that has ended.
     package mutating func end(_ id: Int) {
         running.remove(id)
         late.remove(id)
     }
 
-    /// The loads that may begin now.
+    /// Admits the loads that may begin now. Returns their identifiers.
     package mutating func admit() -> [Int] {
         let taken = running.count - min(late.count, Self.mostLate)
         let count = min(waiting.count, max(0, max(1, limit) - taken))

@@ -17,7 +17,7 @@ final class LoadWait<Value: Sendable>: Sendable {
     private let state = Mutex(State())
 
     /// Waits for the end of the load, the deadline or the cancellation, whichever comes first.
-    /// - Parameter deadline: the end of the wait; nil waits as long as it takes.
+    /// - Parameter deadline: the end of the wait; nil waits without a limit.
     func value(until deadline: MonotonicInstant?) async throws(InferenceError) -> Value {
         let timer = deadline.map { DeadlineTimer.shared.schedule(at: $0) { self.end(.deadline) } }
         defer { if let timer { DeadlineTimer.shared.remove(timer) } }
@@ -43,7 +43,7 @@ final class LoadWait<Value: Sendable>: Sendable {
         }
     }
 
-    /// The first ending counts.
+    /// Ends the wait. Only the first call has an effect.
     func end(_ ending: Ending) {
         let waiter = state.withLock { state -> CheckedContinuation<Ending, Never>? in
             guard state.ending == nil else { return nil }

@@ -2,8 +2,8 @@ internal import FlowControl
 internal import Synchronization
 package import SystemSupport
 
-/// The future result of a load, for any number of waiters. A task that stops waiting leaves nothing behind, however
-/// long the load takes and however many waiters there are.
+/// The future result of a load, for any number of waiters. A task that stops waiting leaves no entry, however long the
+/// load takes and however many tasks wait.
 package final class PendingLoad<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
@@ -15,7 +15,7 @@ package final class PendingLoad<Value: Sendable>: Sendable {
     /// A load that has not ended.
     package init() {}
 
-    /// The load is over: all who wait have its value, and all who come later. Once.
+    /// Completes the load: all present and later waiters get this value. Must be called once.
     package func fulfil(_ value: Value) {
         let waits = state.withLock { state in
             state.value = value
@@ -25,9 +25,9 @@ package final class PendingLoad<Value: Sendable>: Sendable {
         for wait in waits { wait.end(.value(value)) }
     }
 
-    /// The value, once it is there.
-    /// - Parameter deadline: until when it is waited for; nil for as long as it takes.
-    /// - Throws: where the deadline has passed, or the calling task was cancelled, before.
+    /// Waits for the value.
+    /// - Parameter deadline: the end of the wait; nil waits without a limit.
+    /// - Throws: if the deadline passes, or the calling task is cancelled, before the load ends.
     package func value(until deadline: MonotonicInstant?) async throws(InferenceError) -> Value {
         let wait = LoadWait<Value>()
         let there = state.withLock { state in

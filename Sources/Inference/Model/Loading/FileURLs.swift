@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-// Files as URLs, where a program has them so.
+// Variants of functions that take a file URL instead of a path.
 
 extension Model {
     /// Loads the bundle or model file at a file URL: see ``load(contentsOf:configuration:version:)-(String,_,_)``.
@@ -12,6 +12,6 @@ extension Model {
 }
 
 extension EncodedImage {
-    /// The picture in the file at a file URL; reads it. Blocks.
+    /// Reads the picture in the file at a file URL. Blocks.
     public init(contentsOf url: URL) throws(InferenceError) { try self.init(contentsOf: url.path) }
 }

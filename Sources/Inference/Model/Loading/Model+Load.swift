@@ -10,7 +10,7 @@ extension Model {
     ///   - path: a bundle's folder (with `model.json`), or a model file.
     ///   - name: the name of the model; nil takes it from the path.
     ///   - configuration: how to load and run it; `runtime` of the bundle takes precedence.
-    ///   - version: the version, if it is not that of the bundle (for example, of a numbered folder); nil takes the
+    ///   - version: the version, if it is not that of the bundle (for example, that of a numbered folder); nil uses the
     ///     bundle's.
     /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with every problem, or an engine error.
     public static func load(
@@ -29,9 +29,9 @@ extension Model {
             case .served(let model): return model
             case .differs(let found): again = found
             }
-            // The one that differs is released by now. This file was tried already.
+            // The model that differs is released by now. The load check has already run for this file.
             configuration.loadCheck = nil
-            // Each of the two is changed once at most: there are three loads, or fewer.
+            // Batches and streams are each changed at most once, so there are at most three loads.
             if again.isOfBatches, configuration.batchDifference == nil {
                 configuration.batchDifference = again.text
             } else if ofStreams == nil {
@@ -53,8 +53,8 @@ extension Model {
     }
 
     /// Loads a model, warms it up, and compares the answers of its streams with those of one stream, within
-    /// ``ModelConfiguration/loadLimit``. What hangs after that stays behind.
-    /// - Parameter difference: how those of the load before differed; nil if they were not compared yet.
+    /// ``ModelConfiguration/loadLimit``. A load that hangs longer is abandoned.
+    /// - Parameter difference: the difference that the previous load found; nil for the first load.
     private static func loadComparing(
         _ path: String, name: String?, configuration: ModelConfiguration, version: String?,
         because difference: StreamDifference? = nil
@@ -105,18 +105,18 @@ extension Model {
         return .served(loaded.model)
     }
 
-    /// A model, and what it is to run on before it is handed out.
+    /// A model, and the inputs that it runs before it is handed out.
     private struct Loaded: Sendable {
         let model: Model
         let warmUp: WarmUp
-        /// The answers of one stream; nil if there is nothing to compare with them.
+        /// The answers of one stream; nil if no comparison is needed.
         let reference: Reference?
-        /// Pictures whose answers are known; nil if there are none, or they are not compared.
+        /// The goldens of the bundle; nil if it has none, or they are not compared.
         let goldens: GoldenSet?
     }
 
-    /// The folder that has a version's goldens: a numbered folder with one bare model file in it is as good as a
-    /// bundle. Blocks.
+    /// The folder that contains a version's goldens: the bundle, or the numbered folder that contains a bare model
+    /// file. Blocks.
     private static func goldenFolder(of bundle: ModelBundle, isNumbered: Bool) -> String {
         guard isNumbered, (try? FolderReader.disk.kind(bundle.path)) == .file,
             let slash = bundle.path.lastIndex(of: "/")
@@ -163,7 +163,7 @@ extension Model {
         }
         let readDone = MonotonicInstant.now
         configuration.compile.inputShapes = plan.inputShapes
-        /// The load once more, with the engine that was settled on.
+        /// Loads the model again with the engine that was selected.
         func withOtherEngine() throws(InferenceError) -> Loaded {
             var configuration = given
             configuration.loadCheck = nil
@@ -177,7 +177,7 @@ extension Model {
         let uncompared = compareEngines(opened, bundle, plan, configuration)
         if case .otherEngine = uncompared { return try withOtherEngine() }
         let enginesDone = MonotonicInstant.now
-        // Before the model itself: one of the two is in memory at a time.
+        // Done before the model itself is compiled, so that only one of the two is in memory at a time.
         var (reference, unchecked) = Reference.find(
             planner.file, engine: engine, source: configuration.source(bundle.source), configuration, plan: plan,
             known: answers)
@@ -188,7 +188,7 @@ extension Model {
         do throws(EngineError) {
             compiled = try planner.file.compile(configuration.compile)
         } catch {
-            // Some files fail only here.
+            // Some files fail only when they are compiled.
             if let question = opened.question, error.kind != .noThreads, uncompared.isUnknown,
                 ["CPU", "AUTO"].contains(configuration.compile.device),
                 (try? question.other.read(configuration.source(bundle.source))) != nil
@@ -198,8 +198,8 @@ extension Model {
             }
             throw .engine(error)
         }
-        // Derived facts that do not fit are not a mistake in the bundle: the model is served as tensors, with the
-        // reason.
+        // Derived facts that do not fit are not a mistake in the bundle: the model is served as tensors, and the
+        // provenance states the reason.
         var provenance = derived?.provenance
         let observationProblems = bundle.manifest == nil ? ProblemList() : planner.problems
         let described = manifest?.observations ?? []
@@ -235,7 +235,7 @@ extension Model {
         report.comparison = referenceDone.nanoseconds(since: enginesDone)
         report.compile = MonotonicInstant.now.nanoseconds(since: referenceDone)
         report.streamCheck = unchecked
-        // What the load check has compiled a moment ago was not there before.
+        // A model that the load check has just compiled was not in the cache before this load.
         report.isCached = compiled.loadedFromCache && tried?.compiledAnew != true
         report.fileBytes = bundle.stamp.bytes
         report.device = compiled.executionDevices
@@ -261,34 +261,33 @@ extension Model {
         return Loaded(model: model, warmUp: warmUp, reference: reference, goldens: goldens)
     }
 
-    /// Notes what the load took before it went over to the engine that this model runs on.
+    /// Adds the times of the load before it switched to the engine that runs this model.
     private func note(_ tried: LoadCheck.Report?, before times: (loadCheck: UInt64, read: UInt64)) {
         load.withLock { report in
             report.loadCheck = times.loadCheck
             report.loadCheckProblem = tried?.problem
             report.wasTried = tried?.wasTried ?? false
             report.triedEngineComparison = tried?.engineComparison ?? 0
-            // What the load check has compiled a moment ago was not there before.
+            // A model that the load check has just compiled was not in the cache before this load.
             if tried?.compiledAnew == true { report.isCached = false }
             report.read &+= times.read
         }
     }
 
-    /// The outcome of comparing two engines.
+    /// The result of comparing two engines.
     private enum EngineOutcome {
-        /// There was nothing to compare, or the answers are the same.
+        /// No comparison was needed, or the answers are the same.
         case settled
-        /// They were not compared, with the reason.
+        /// The answers were not compared, for this reason.
         case unknown(String)
-        /// The other engine is to run the model.
+        /// The other engine must run the model.
         case otherEngine
 
         var isUnknown: Bool { if case .unknown = self { true } else { false } }
         var reason: String? { if case .unknown(let reason) = self { reason } else { nil } }
     }
 
-    /// Compares the answers of two engines, where it is not settled yet which of them runs the model, and settles it.
-    /// Blocks.
+    /// Compares the answers of two engines if the engine for the model is undecided, and decides. Blocks.
     private static func compareEngines(
         _ opened: OpenedModel, _ bundle: ModelBundle, _ plan: ModelPlan, _ configuration: ModelConfiguration
     ) -> EngineOutcome {
@@ -307,7 +306,7 @@ extension Model {
         return .settled
     }
 
-    /// Has the engine read a bundle's model file.
+    /// Reads a bundle's model file with the engine.
     private static func read(
         _ bundle: ModelBundle, _ configuration: ModelConfiguration
     ) throws(InferenceError) -> (ModelPlanner, OpenedModel) {
@@ -324,7 +323,7 @@ extension Model {
 }
 
 extension ModelConfiguration {
-    /// Applies the settings of the bundle's `runtime`, which win over the defaults.
+    /// Applies the settings of the bundle's `runtime`, which take precedence over the defaults.
     mutating func apply(_ runtime: ModelRuntime) {
         if let device = runtime.device { compile.device = device }
         if let hint = runtime.hint { compile.hint = hint }

@@ -2,9 +2,9 @@ internal import Synchronization
 internal import SystemSupport
 
 extension Model {
-    /// Compares the answers of all infer requests, at least as many at once as there are streams, with those of one
-    /// stream. Blocks.
-    /// - Returns: how they differ; nil if they do not, or could not be compared.
+    /// Compares the answers of all infer requests, of which at least as many run at once as the engine has streams,
+    /// with those of one stream. Blocks.
+    /// - Returns: the difference; nil if the answers are equal, or could not be compared.
     func compare(with reference: Reference) -> StreamDifference? {
         let start = MonotonicInstant.now
         defer { load.withLock { $0.comparison &+= MonotonicInstant.now.nanoseconds(since: start) } }
@@ -12,7 +12,7 @@ extension Model {
             var answers = reference.answers
             var difference = try difference(from: answers)
             if let found = difference, !found.isOfBatches, reference.isCached {
-                // Those of another day may be wrong themselves.
+                // Stored answers may be wrong themselves: compute them again.
                 answers = try reference.source.computed()
                 if answers.isRandom {
                     note(.random)
@@ -31,7 +31,7 @@ extension Model {
                 return StreamDifference(text: difference, answers: answers)
             }
             if let known = answers.difference { note(.oneStream(reason: known)) }
-            // The canary has no use for the others.
+            // The canary needs only the answer to the picture.
             answers.answers = answers.answers.filter { $0.key == .picture }
             var reference = reference
             reference.answers = answers
@@ -60,7 +60,7 @@ extension Model {
         defer { for pooled in taken { pooled.release() } }
         while taken.count < requests.count, let pooled = requests.tryAcquire() { taken.append(pooled) }
         var running = taken.map(\.request)
-        // An engine that says it has more streams than any machine has processors is not believed.
+        // The reported number of streams is capped, in case it is implausible.
         for _ in 0..<max(0, min(probe.compiled.execution.streams ?? 1, 1024) - running.count) {
             running.append(try probe.compiled.makeRequest())
         }
@@ -74,14 +74,14 @@ extension Model {
         }
     }
 
-    /// Notes what the load of the model with several streams took, before this with one.
+    /// Adds the times of the load with several streams, which preceded this load with one.
     func note(_ difference: StreamDifference) {
         load.withLock { report in
             let first = difference.report
             report.loadCheck = first.loadCheck
             report.wasTried = first.wasTried
             report.loadCheckProblem = first.loadCheckProblem
-            // What the first has compiled was not there before.
+            // A model that the first load has compiled was not in the cache before.
             report.isCached = first.isCached
             report.comparison &+= first.read &+ first.compile &+ first.warmUp &+ first.comparison
         }

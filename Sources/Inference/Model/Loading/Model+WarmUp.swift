@@ -3,13 +3,13 @@ internal import Synchronization
 internal import SystemSupport
 
 extension Model {
-    /// Runs every infer request: what an engine puts off until the first inference is then done before a client waits
-    /// for it, and a model that cannot run at all does not become ready.
+    /// Runs every infer request once, so that work which an engine defers to the first inference is done before clients
+    /// wait for it, and a model that cannot run does not become ready.
     func warmUp(_ warmUp: WarmUp) async throws(InferenceError) {
-        // Inputs of open shape have no zeros to be made of: their first prediction is their warm-up.
+        // Inputs of open shape cannot be filled with zeros: their first prediction is their warm-up.
         guard hasZeros, warmUp.runs > 0 else { return }
         let start = MonotonicInstant.now
-        // All are taken before the first is released: the pool hands out first what came back last.
+        // All requests are taken before the first is released, because the pool hands out the last returned one first.
         var taken: [RequestPool.PooledRequest] = []
         defer { for pooled in taken { pooled.release() } }
         for _ in 0..<requests.count { taken.append(try await requests.acquire(deadline: nil)) }
@@ -42,9 +42,9 @@ extension Model {
         load.withLock { $0.warmUp = time }
     }
 
-    /// Runs every infer request for batches once, with as many items as there may be: what compiles need not run, and
-    /// the first full batch is too late to find out.
-    /// - Parameter item: the contents of the one input for each of the items; nil for zeros.
+    /// Runs every infer request for batches once, with the maximum number of items: a model that compiles may still not
+    /// run, and the first full batch of clients would detect that too late.
+    /// - Parameter item: the contents of the input for each item; nil for zeros.
     private func warmUp(_ batch: BatchVariant, on item: [UInt8]?) async throws(InferenceError) {
         let wholes = try tensors(of: batch, count: batch.limit)
         for whole in wholes {
@@ -74,7 +74,7 @@ extension Model {
         }
     }
 
-    /// Looks at the scores that a first run has given; what there is to say of them is advice of the load.
+    /// Checks the scores of a first run; a warning becomes advice of the load.
     private func checkScores(of outputs: any EngineOutputs) throws(EngineError) {
         for output in plan.outputs where output.description.labels != nil {
             guard case .array = output.kind else { continue }

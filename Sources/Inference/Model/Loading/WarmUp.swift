@@ -1,18 +1,17 @@
 internal import FoundationEssentials
 internal import ImagePipeline
 
-/// The inputs that a model is run on before it is called ready: the pictures that its bundle names, as the tensors that
-/// they become, or zeros.
+/// The inputs that a model runs before it becomes ready: the pictures that its bundle names, as tensors, or zeros.
 struct WarmUp: Sendable {
-    /// The contents of the one image input, for each picture; empty for zeros.
+    /// The contents of the image input for each picture; empty for zeros.
     let tensors: [[UInt8]]
-    /// The number of runs of each on each infer request.
+    /// The number of runs of each input on each infer request.
     let runs: Int
 
-    /// The largest file of a picture, in bytes.
+    /// The maximum size of a picture's file in bytes.
     private static let largestFile = 64 << 20
 
-    /// Decodes the pictures; everything that is wrong with them is a problem.
+    /// Decodes the pictures; each error is added to the problems.
     init(_ request: ModelRuntime.WarmUpSettings?, plan: ModelPlan, problems: ProblemList) {
         runs = request?.runs ?? 1
         tensors = Self.tensors(of: request?.pictures ?? [], plan: plan, problems: problems)

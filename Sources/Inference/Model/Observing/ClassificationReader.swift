@@ -2,16 +2,16 @@ internal import ImagePipeline
 internal import Observations
 internal import Teaching
 
-/// Reads the best classes out of a classifier's labelled output, or those that its embedding belongs to.
+/// Reads the best classes from a classifier's labelled output, or from an embedding.
 struct ClassificationReader: Sendable {
     let classes: Classes
     let top: Int, threshold: Float
 
-    /// Classes, and where they come from. An object, because a model has one, and every request its reader.
+    /// The classes and their source. A class, because the model has one instance, while every request has a reader.
     final class Classes: Sendable {
         let source: Source
         let labels: [String]
-        /// The error of an answer without a picture.
+        /// The error for an answer without a picture.
         let noImage: InferenceError
         let watch: ScoreWatch
 
@@ -56,7 +56,7 @@ struct ClassificationReader: Sendable {
         case .scores(let output, let name, let scores):
             return try outputs.reading(output) { (_, raw) throws(InferenceError) in
                 scores.withScores(raw) { values in
-                    // What an activation makes of logits needs no check.
+                    // The results of an activation are confidences without a check.
                     let areConfidences = scores.activation != nil || classes.watch.areConfidences(values, output: name)
                     return Best(classes: select(values, areConfidences), areConfidences: areConfidences)
                 }
@@ -74,7 +74,7 @@ struct ClassificationReader: Sendable {
         }
     }
 
-    /// The answer to an embedding as `/embed` gives it: what was taught with such embeddings is asked with them.
+    /// Classifies an embedding as `/embed` returns it, because the classes were taught with such embeddings.
     private func answer(of head: TaughtHead, to embedding: [Float]) throws(InferenceError) -> Best {
         guard let answer = head.answer(embedding) else {
             let reason =
@@ -93,7 +93,8 @@ struct ClassificationReader: Sendable {
         scores.withUnsafeBufferPointer { select($0, areConfidences) }
     }
 
-    /// A threshold is a confidence: other scores may be anything, and so may those that round to less than 0.
+    /// Selects the best scores. The threshold applies to confidences above 0: other scores have any range, and
+    /// confidences may round to less than 0.
     private func select(
         _ scores: UnsafeBufferPointer<Float>, _ areConfidences: Bool
     ) -> [(index: Int, score: Float)] {

@@ -1,15 +1,14 @@
 internal import ImagePipeline
 internal import Observations
 
-/// The plan for reading one group of outputs: the tensors that it takes from the engine, and the decoders for their
-/// shapes.
+/// The plan for reading one group of outputs: the tensors of the engine, and the decoders for their shapes.
 struct ObservationPlan: Sendable {
     let output: ObservationOutput
-    /// The engine's outputs of each role.
+    /// The engine's outputs, by role.
     let sources: [String: [Source]]
-    /// The picture's tensor.
+    /// The specification of the picture's tensor.
     private(set) var spec: ImageTensorSpec
-    /// Nil if shapes are known only after an inference.
+    /// The decoder; nil if shapes are known only after an inference.
     private(set) var decoder: Decoder?
 
     struct Source: Sendable {
@@ -25,7 +24,8 @@ struct ObservationPlan: Sendable {
         case embedding(EmbeddingDecoder)
     }
 
-    /// Checks a description against what the compiled model gives; what is wrong is a problem with its path.
+    /// Checks a description against the outputs of the compiled model; each error is added to the problems with its
+    /// path.
     init?(_ output: ObservationOutput, plan: ModelPlan, compiled: any CompiledModel, problems: ProblemList) {
         let needed = plan.inputs.filter { $0.fallback == nil }
         guard needed.count == 1, let input = needed.first, case .image(let pipeline) = input.kind else {
@@ -47,8 +47,7 @@ struct ObservationPlan: Sendable {
                     Source(
                         index: found.index, elementType: found.description.elementType,
                         linear: tensor.linear ?? found.linear))
-                // The picture's tensor holds one: an axis that is open all the same is as long as the model finds
-                // things.
+                // The input tensor holds one picture, so an axis that is still open counts the objects found.
                 let shape = compiled.outputs[found.index].shape
                 if shape.isStatic {
                     shapes?[role, default: []].append(shape.dimensions)
@@ -59,13 +58,13 @@ struct ObservationPlan: Sendable {
         }
         self.sources = sources
         guard let shapes else { return }
-        // Boxes of a fixed number may still depend on the size.
+        // The number of boxes may be fixed and still depend on the size of the picture.
         guard spec.openSize == nil else { return }
         do throws(ObservationError) {
             decoder = try makeDecoder(shapes)
         } catch {
             guard case .unexpected(let role, let expected, let found) = error else { return nil }
-            // Priors have rows where boxes do: in the one tensor that holds everything.
+            // Priors are reported for the single tensor that holds all boxes.
             let tensor = output.tensors[role]?.first ?? output.tensors["output"]?.first
             problems.add(
                 tensor?.path ?? output.path,
@@ -75,7 +74,7 @@ struct ObservationPlan: Sendable {
         }
     }
 
-    /// The plan for one picture: where the tensor takes its size, with that size.
+    /// The plan for one picture: if the tensor takes its picture's size, with that size.
     func settled(for info: ImageInfo, options: ImageDecodeOptions) -> ObservationPlan {
         guard spec.openSize != nil else { return self }
         var plan = self
@@ -83,7 +82,7 @@ struct ObservationPlan: Sendable {
         return plan
     }
 
-    /// The decoders for tensors of these shapes.
+    /// Makes the decoders for tensors of these shapes.
     func makeDecoder(_ shapes: [String: [[Int]]]) throws(ObservationError) -> Decoder {
         let (width, height) = (spec.width, spec.height)
         switch output.kind {
@@ -118,19 +117,19 @@ struct ObservationPlan: Sendable {
         }
     }
 
-    /// The length of an embedding; nil if it is not known before an inference, or this is none.
+    /// The length of an embedding; nil if it is known only after an inference, or the output is not an embedding.
     var dimension: Int? {
         guard case .embedding(let decoder)? = decoder else { return nil }
         return decoder.dimension
     }
 
-    /// A likely mistake in the description of an embedding, or nil.
+    /// A likely mistake in the description of an embedding; nil if there is no embedding, or no mistake.
     var advice: String? {
         guard case .embedding(let decoder)? = decoder else { return nil }
         return decoder.advice(output.name)
     }
 
-    /// Calls `body` with the decoder of an embedding and its tensor; nil for other outputs.
+    /// Calls `body` with the decoder of an embedding and its tensor; returns nil for other outputs.
     func withEmbedding<R>(
         of outputs: any EngineOutputs, _ body: (EmbeddingDecoder, OutputTensor) throws(ObservationError) -> R
     ) throws(InferenceError) -> R? {
@@ -145,7 +144,7 @@ struct ObservationPlan: Sendable {
         }
     }
 
-    /// Calls `body` with the group's tensors as 32-bit floats; valid only meanwhile.
+    /// Calls `body` with the group's tensors as 32-bit floats, which are valid only during the call.
     func withTensors<R>(
         of outputs: any EngineOutputs, _ body: ([String: [OutputTensor]]) throws(InferenceError) -> R
     ) throws(InferenceError) -> R {
@@ -153,7 +152,7 @@ struct ObservationPlan: Sendable {
         return try lend(list[...], of: outputs, [:], body)
     }
 
-    /// One tensor's memory within the next's.
+    /// Reads the first tensor, and calls itself for the others while that tensor's memory is valid.
     private func lend<R>(
         _ rest: ArraySlice<(String, Source)>, of outputs: any EngineOutputs, _ tensors: [String: [OutputTensor]],
         _ body: ([String: [OutputTensor]]) throws(InferenceError) -> R

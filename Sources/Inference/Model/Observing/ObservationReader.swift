@@ -12,11 +12,11 @@ struct ObservationReader: Sendable {
     private let wanted: Set<Int>?
     private let model: String
 
-    /// Run lengths of one picture's masks, all together.
+    /// The maximum number of run lengths of all masks of one picture.
     private static let mostRuns = 2_000_000
 
     /// - Parameter model: the model's name.
-    /// - Throws: where the model has no class of a name.
+    /// - Throws: if the model has no class of a requested name.
     init(
         _ plan: ObservationPlan, model: String, request: ObservationRequest, options: PredictionOptions
     ) throws(InferenceError) {
@@ -60,7 +60,7 @@ struct ObservationReader: Sendable {
         let mapping = PictureMapping(image, spec: plan.spec, options: decoding)
         var picture = PictureMap(
             x: AxisMap(mapping.x, side: plan.spec.width), y: AxisMap(mapping.y, side: plan.spec.height))
-        // A mask of classes stays one of the part: of the whole picture it would be nearly empty.
+        // A class mask stays in the coordinates of the part: in those of the whole picture it would be nearly empty.
         if let place = options.place, request.task != .segment { picture = picture.placed(place) }
         let content = try plan.withTensors(of: outputs) { (tensors) throws(InferenceError) in
             do throws(ObservationError) {
@@ -92,7 +92,7 @@ struct ObservationReader: Sendable {
     private func content(
         _ tensors: [String: [OutputTensor]], _ plan: ObservationPlan, in picture: PictureMap
     ) throws(ObservationError) -> ObservationResult.Content {
-        // Models that suppress boxes themselves may have tensors without rows.
+        // Models that suppress boxes themselves may return tensors without rows.
         if case .boxes = plan.output.kind, tensors.values.joined().contains(where: \.values.isEmpty) {
             return .detections([])
         }
@@ -174,7 +174,7 @@ struct ObservationReader: Sendable {
 }
 
 extension AxisMap {
-    /// One axis of a mapping, for a tensor of the given number of pixels.
+    /// The map of one axis, for a tensor with the given number of pixels.
     init(_ axis: PictureMapping.Axis, side: Int) {
         let length = Double(axis.length)
         let start = min(max(axis.inverse(0), 0), length), end = min(max(axis.inverse(Double(side)), start), length)
@@ -183,7 +183,7 @@ extension AxisMap {
 }
 
 extension PictureMap {
-    /// The same for a picture of which this maps a part.
+    /// The map of the whole picture, if this one maps a part of it.
     func placed(_ place: PicturePlace) -> PictureMap {
         func axis(_ axis: AxisMap, _ start: Int, _ length: Int) -> AxisMap {
             let low = min(max(axis.seen.lowerBound + Double(start), 0), Double(length))
@@ -194,10 +194,10 @@ extension PictureMap {
             x: axis(x, place.window.x, place.size.width), y: axis(y, place.window.y, place.size.height))
     }
 
-    /// The part of the picture that the tensor shows; nil for all of it.
+    /// The part of the picture that the tensor shows; nil if it shows all of it.
     var seen: Rectangle? {
         let (width, height) = (Double(x.length), Double(y.length))
-        // A part of a pixel is rounding.
+        // Less than a pixel is a rounding error.
         guard
             x.seen.lowerBound > 0.01 || y.seen.lowerBound > 0.01 || x.seen.upperBound < width - 0.01
                 || y.seen.upperBound < height - 0.01

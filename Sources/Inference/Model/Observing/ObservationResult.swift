@@ -1,27 +1,27 @@
 package import ImagePipeline
 package import Observations
 
-/// The options of a request, in addition to the bundle's description.
+/// The options of a request, which override the bundle's description.
 package struct ObservationRequest: Sendable {
     package var task: ObservationTask
-    /// The least confidence; nil is the bundle's.
+    /// The minimum confidence; nil uses the bundle's.
     package var threshold: Float?
-    /// The overlap from which boxes suppress each other; nil is the bundle's.
+    /// The overlap (IoU) from which boxes suppress each other; nil uses the bundle's.
     package var iou: Float?
-    /// The most detections; nil is the bundle's.
+    /// The maximum number of detections; nil uses the bundle's.
     package var top: Int?
-    /// Labels or numbers of the classes that are wanted; nil for all.
+    /// Labels or numbers of the requested classes; nil for all.
     package var classes: [String]?
-    /// True if no detection may be missing, as for a picture in which all are covered: limits of their number do not
-    /// count, and what cannot be read is an error.
+    /// True if no detection may be missing, as for a picture in which all must be covered: limits on the number of
+    /// detections do not apply, and an unreadable result is an error.
     package var needsAll = false
-    /// True if the pixels are wanted with the result.
+    /// True if the result includes the pixels.
     package var keepsPicture = false
 
-    /// A request with the bundle's own options.
+    /// A request with the bundle's options.
     package init(task: ObservationTask) { self.task = task }
 
-    /// The classes that a list with commas names; blanks around the commas do not count.
+    /// The classes in a list that is separated by commas; blanks around the commas are ignored.
     package static func classes(in text: String) -> [String] {
         text.split(separator: ",").compactMap { part in
             let name = part.drop { $0 == " " }
@@ -31,16 +31,16 @@ package struct ObservationRequest: Sendable {
     }
 }
 
-/// The findings in one picture, in pixels of the picture as it is displayed.
+/// The results for one picture, in pixels of the picture as it is displayed.
 package struct ObservationResult: Sendable {
     package var content: Content
     package var image: ImageInfo
     /// The size of the picture after orientation.
     package let displayed: ImageSize
-    /// The part that the model saw, where that is not all of it.
+    /// The part of the picture that the model saw; nil if it saw all of it.
     package let seen: PictureMap.Rectangle?
     package var times: StageTimes
-    /// The pixels, where the request wants them.
+    /// The pixels, if the request includes them.
     package var picture: HeldPicture?
     /// The stages of a pipeline that ran; nil for a model.
     package var pipeline: PipelineNote?
@@ -58,15 +58,15 @@ package struct ObservationResult: Sendable {
         package let label: String
         package let confidence: Float
         package let box: PictureMap.Rectangle
-        /// Nil if the model gives none.
+        /// Nil if the model has no keypoints.
         package let keypoints: [Point]?
-        /// Nil if the model gives none, or where the picture's masks would be too large.
+        /// Nil if the model has no masks, or the masks of the picture would be too large.
         package let mask: RunLengths?
-        /// The answers of a pipeline's stages, in order; empty where there are none.
+        /// The answers of a pipeline's stages, in order; empty for a model.
         package var stages: [StageAnswer] = []
     }
 
-    /// The answer of a stage for one find.
+    /// The answer of a stage for one detection.
     package struct StageAnswer: Sendable {
         /// The name of the stage.
         package let name: String
@@ -74,23 +74,24 @@ package struct ObservationResult: Sendable {
 
         package enum Outcome: Sendable {
             case classes(ClassificationResult)
-            /// - Parameter box: what the stage saw, in pixels of the picture.
+            /// - Parameter box: the crop that the stage saw, in pixels of the picture.
             indirect case observed(ObservationResult, box: PictureMap.Rectangle)
-            /// The find's crop failed; the others are answered.
+            /// The detection's crop failed; the others are answered.
             case failed(InferenceError)
         }
     }
 
-    /// One named point; without a place where it was not found.
+    /// One named point; `place` is nil if it was not found.
     package struct Point: Sendable {
         package let name: String
         package let place: (x: Double, y: Double)?
-        /// In pixels of the picture's width, from wherever the model counts; nil if it does not say.
+        /// The depth in units of the picture's pixels along its width, from the model's own origin; nil if the model
+        /// has no depth.
         package var depth: Double?
         package let confidence: Float?
     }
 
-    /// The number of things that were found.
+    /// The number of objects found.
     package var count: Int {
         switch content {
         case .detections(let found): found.count
@@ -102,7 +103,7 @@ package struct ObservationResult: Sendable {
 
 /// The stages that a pipeline ran for one picture.
 package struct PipelineNote: Sendable {
-    /// Finds that were left without stages because of a limit.
+    /// The number of detections that were skipped because of a limit.
     package var skipped = 0
     /// The stages that ran.
     package var stages: [Stage] = []
@@ -110,13 +111,13 @@ package struct PipelineNote: Sendable {
     /// The crops of one stage.
     package struct Stage: Sendable {
         package let name: String
-        /// Nanoseconds from the begin of the first crop to the end of the last.
+        /// Nanoseconds from the start of the first crop to the end of the last.
         package let nanoseconds: UInt64
         package let crops: Int
-        /// Crops without an answer.
+        /// The number of crops without an answer.
         package let failures: Int
     }
 
-    /// Nothing.
+    /// No stages.
     package init() {}
 }

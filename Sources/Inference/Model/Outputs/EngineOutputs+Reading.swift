@@ -1,5 +1,5 @@
 extension EngineOutputs {
-    /// Calls `body` with an output's memory; its errors pass through beside the engine's.
+    /// Calls `body` with an output's memory; throws the engine's errors and those of `body`.
     func reading<R>(
         _ index: Int,
         _ body: (Shape, UnsafeRawBufferPointer) throws(InferenceError) -> R

@@ -1,7 +1,7 @@
-/// Values that are not tensors, as tensors of one element: strings as the Open Inference Protocol's BYTES, integers of
-/// 64 bits.
+/// Converts values that are not tensors to tensors of one element: strings to the Open Inference Protocol's BYTES,
+/// integers to 64 bits.
 enum FeatureBytes {
-    /// The elements of an output, and their shape; nil if the output is a tensor already.
+    /// The elements and the shape of an output; nil if the output is already a tensor.
     static func encoded(
         _ plan: OutputPlan, of outputs: any EngineOutputs
     ) throws(InferenceError) -> (bytes: [UInt8], shape: Shape)? {
@@ -38,7 +38,7 @@ enum FeatureBytes {
 }
 
 extension [UInt8] {
-    /// The bytes, lent out; typed errors pass through, which the standard library's own method does not let them.
+    /// Calls `body` with the bytes, and rethrows its typed errors, unlike the standard library's method.
     func lent<R>(_ body: (UnsafeRawBufferPointer) throws(InferenceError) -> R) throws(InferenceError) -> R {
         let result = withUnsafeBytes { raw -> Result<R, InferenceError> in
             do throws(InferenceError) {

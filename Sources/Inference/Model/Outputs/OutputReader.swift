@@ -1,6 +1,6 @@
 internal import ImagePipeline
 
-/// Takes the values of a prediction out of the engine's output memory.
+/// Reads the values of a prediction from the engine's output memory.
 enum OutputReader {
     /// The value of one output, as the bundle describes it.
     static func value(
@@ -29,7 +29,7 @@ enum OutputReader {
             if let labels = plan.description.labels, !labels.isEmpty, type.byteCount > 0,
                 case let count = raw.count / type.byteCount, count > labels.count, count % labels.count == 0
             {
-                // A row of scores for each item.
+                // Each item has a row of scores.
                 let size = labels.count * type.byteCount
                 var rows: [FeatureValue] = []
                 for start in stride(from: 0, to: raw.count, by: size) {
@@ -58,7 +58,7 @@ enum OutputReader {
         }
     }
 
-    /// The form of a picture whose size the inference has chosen; nil for another output.
+    /// The form of a picture of the size that the inference has determined; nil for another output.
     static func openForm(
         of plan: OutputPlan, shape: Shape, count: Int
     ) throws(InferenceError) -> PixelReconstruction? {
@@ -69,7 +69,7 @@ enum OutputReader {
             of: image, width: width, height: height, type: plan.description.elementType, shape: shape, count: count)
     }
 
-    /// The way in which elements stand for a picture: pixel = (value + bias) * scale, rounded and clamped to a byte.
+    /// The conversion of elements to pixels: pixel = (value + bias) * scale, rounded and clamped to a byte.
     private static func form(
         of image: ModelManifest.ImageLayer, width: Int, height: Int, type: ElementType, shape: Shape, count: Int
     ) throws(InferenceError) -> PixelReconstruction {
@@ -79,7 +79,7 @@ enum OutputReader {
         guard let element = type.pixelElement else {
             throw failure("it holds \(type.rawValue), which cannot become pixels")
         }
-        // A side that the inference has chosen.
+        // An open side takes the size that the inference has determined.
         let sides = Array(shape.dimensions.suffix(image.layout == .nhwc ? 3 : 2).prefix(2))
         guard sides.count == 2 else { throw failure("expected a shape with a height and a width, found \(shape)") }
         let form = PixelReconstruction(
@@ -98,7 +98,7 @@ enum OutputReader {
 }
 
 extension ElementType {
-    /// The type as one that pictures can be put into and read from; nil for the others.
+    /// The corresponding type of a picture's elements; nil if pictures cannot have this type.
     var pixelElement: PixelElement? {
         switch self {
         case .uint8: .uint8

@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// Turns the raw memory of a labelled output into scores.
+/// Converts the raw memory of a labelled output to scores.
 struct ScoreReader: Sendable {
     let elementType: ElementType
     let linear: LinearTransform?
     let activation: ModelManifest.Activation?
 
-    /// Calls `body` with one score per element. 32-bit floats that need no transform are lent out as they lie in the
-    /// engine's memory; everything else goes through one temporary array.
+    /// Calls `body` with one score per element. 32-bit floats that need no transform are passed in the engine's memory;
+    /// other scores are converted into one temporary array.
     func withScores<R>(_ raw: UnsafeRawBufferPointer, _ body: (UnsafeBufferPointer<Float>) -> R) -> R {
         if elementType == .float32, linear == nil, activation == nil,
             Int(bitPattern: raw.baseAddress) % MemoryLayout<Float>.alignment == 0
@@ -29,7 +29,7 @@ struct ScoreReader: Sendable {
         }
     }
 
-    /// The largest value is subtracted first, so that no exponential overflows.
+    /// Subtracts the largest value first, so that no exponential overflows.
     private static func softmax(_ scores: UnsafeMutableBufferPointer<Float>) {
         guard let highest = scores.max(), highest.isFinite else { return }
         var sum: Double = 0

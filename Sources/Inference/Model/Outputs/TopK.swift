@@ -1,10 +1,10 @@
-/// Picks the best of many scores in one pass.
+/// Selects the highest of many scores in one pass.
 package enum TopK {
-    /// The indexes and scores of the `count` highest scores that are at least `threshold`, highest first; equal scores
-    /// in the order of their indexes. NaN is not a score.
+    /// Returns the indexes and scores of the `count` highest scores that are at least `threshold`, highest first; equal
+    /// scores are in the order of their indexes. NaN is ignored.
     ///
-    /// For the few that clients ask for, one pass with a small sorted array beats sorting all, and nothing is allocated
-    /// but the result. For many it would take the square of their number, where the scores ascend: then all are sorted.
+    /// For small counts, one pass with a small sorted array is faster than sorting all, and allocates only the result.
+    /// For large counts its time would be quadratic if the scores ascend, so all scores are sorted.
     package static func select(_ scores: UnsafeBufferPointer<Float>, count: Int, threshold: Float) -> [(
         index: Int, score: Float
     )] {
@@ -24,7 +24,7 @@ package enum TopK {
         return best
     }
 
-    /// Up to this many are found in one pass.
+    /// The maximum count that is selected in one pass.
     static let few = 64
 
     private static func sorted(

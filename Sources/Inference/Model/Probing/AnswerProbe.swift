@@ -1,19 +1,20 @@
 internal import Dispatch
 internal import SystemSupport
 
-/// Runs a compiled model on made-up inputs, on a thread that may block.
+/// Runs a compiled model on synthetic inputs, on a thread that may block.
 struct AnswerProbe {
     let plan: ModelPlan
     let compiled: any CompiledModel
-    /// Items of each inference, all of them the same; nil for a model without an axis for them.
+    /// The number of items of each inference, all equal; nil for a model without a batch axis.
     var items: Int?
 
-    /// After the first inference of so many nanoseconds the picture has to do.
+    /// If the first inference takes longer than this, in nanoseconds, only the picture pattern is run.
     private static let slow: UInt64 = 1_000_000_000
-    /// Rounds of a pattern end after so many, or after so many nanoseconds: a fast stream may take the work of another.
+    /// The maximum number of rounds of a pattern, and the time in nanoseconds after which rounds end. Several rounds
+    /// are needed because a fast stream may take the work of another.
     private static let mostRounds = 16, roundsTime: UInt64 = 10_000_000
 
-    /// The answers of a model of one stream.
+    /// Computes the answers of a model that runs on one stream.
     func reference() throws(EngineError) -> ReferenceAnswers {
         let request = try compiled.makeRequest()
         var reference = ReferenceAnswers()
@@ -34,8 +35,7 @@ struct AnswerProbe {
         return reference
     }
 
-    /// The difference between the reference and the answers of requests that run at the same time; nil if there is
-    /// none.
+    /// The difference between the reference and the answers of requests that run at the same time; nil if they agree.
     func difference(
         from reference: ReferenceAnswers, requests: [any InferRequest],
         patterns: [ProbePattern] = ProbePattern.allCases,
@@ -76,7 +76,7 @@ struct AnswerProbe {
         of requests: [any InferRequest], to inputs: [any EngineTensor]
     ) throws(EngineError) -> [[ReferenceAnswers.Output]] {
         for request in requests {
-            // Not those of the prediction that ran on it before.
+            // Resets the thresholds of the prediction that ran on this request before.
             request.setDetectionThresholds(DetectionThresholds())
             for (position, input) in plan.inputs.enumerated() {
                 try request.setInput(input.index, to: inputs[position])
@@ -93,7 +93,7 @@ struct AnswerProbe {
                 failure = failure ?? error
             }
         }
-        // None may be released while it runs.
+        // No request may be released while it runs.
         for _ in started { ended.wait() }
         for request in started {
             do throws(EngineError) { try request.finish() } catch { failure = failure ?? error }
@@ -115,7 +115,7 @@ struct AnswerProbe {
 }
 
 extension Shape {
-    /// The shape with one row, where the number of rows is open.
+    /// The shape with one row if the number of rows is open.
     fileprivate var withOneRow: Shape {
         dimensions.first == Shape.dynamic ? Shape([1] + dimensions.dropFirst()) : self
     }

@@ -2,12 +2,12 @@ internal import FileFormats
 internal import Glibc
 internal import SystemSupport
 
-/// Compares the answers of two engines for an ONNX file: the first one converts some operators and computes them
-/// wrongly without a word.
+/// Compares the answers of two engines for an ONNX file, because the first one computes some converted operators
+/// wrongly without reporting an error.
 ///
-/// Both run on the made-up inputs that streams are compared on. Numbers are wrong beyond a thousandth of the output's
-/// range; where the file computes in 8-bit integers, whose kernels rightly differ by steps, if their directions differ
-/// (a cosine below 0.99).
+/// Both run on the synthetic inputs on which streams are compared. Values are wrong if they differ by more than a
+/// thousandth of the output's range. If the file computes in 8-bit integers, whose kernels legitimately differ by
+/// steps, they are wrong if their directions differ (a cosine below 0.99).
 struct EngineComparison {
     let opened: OpenedModel
     let question: EngineQuestion
@@ -15,26 +15,27 @@ struct EngineComparison {
     let plan: ModelPlan
     let options: CompileOptions
 
-    /// The part of an output's range that is due to rounding.
+    /// The fraction of an output's range that is due to rounding.
     private static let tolerance: Float = 1e-3
     private static let leastCosine: Float = 0.99
 
-    /// The outcome.
+    /// The result of the comparison.
     enum Outcome {
         case same
-        /// The first engine's fault, as the end of a sentence.
+        /// The error of the first engine, as the end of a sentence.
         case wrong(String)
-        /// They could not be compared: nothing is known against the first engine.
+        /// The answers could not be compared, for this reason; no error of the first engine is known.
         case unknown(String)
     }
 
-    /// Compiles the model for both engines, each alone, and runs it. Blocks.
+    /// Compiles the model for both engines, one after the other, and runs it. Blocks.
     func outcome() -> Outcome {
         guard plan.hasRowZeros else { return .unknown("an input is a string, or its shape is open") }
         var options = options
-        // Whatever else is wanted later: other precisions are wrong by more than this looks for.
+        // Uses full precision, regardless of the configuration: the rounding of lower precisions exceeds the tolerance
+        // of this comparison.
         options.precision = .float32
-        // Nor does it depend on the device, which another engine may not have.
+        // The comparison does not depend on the device either, and the other engine may lack it.
         options.device = "CPU"
         options.inputShapes = plan.inputShapes
         let ours: ReferenceAnswers
@@ -69,12 +70,12 @@ struct EngineComparison {
         let isInteger = computesInIntegers
         let outputs = plan.outputs.filter { if case .feature = $0.kind { false } else { true } }
         for pattern in ProbePattern.allCases {
-            // A slow model runs on the picture alone.
+            // A slow model runs on the picture pattern only.
             guard let a = ours.answers[pattern], let b = theirs.answers[pattern], a.count == b.count,
                 a.count == outputs.count
             else { continue }
             for (output, (a, b)) in zip(outputs, zip(a, b)) {
-                // As many rows as were found: by a hair they are more or fewer.
+                // The numbers of rows found may differ because of rounding; such outputs are not compared.
                 guard a.shape == b.shape, a.values.count == b.values.count else { continue }
                 let bySteps = isInteger || !output.description.elementType.isFloatingPoint
                 let found =
@@ -94,7 +95,8 @@ struct EngineComparison {
         return nil
     }
 
-    /// The range of some values; of those that are nearly one a part of it, for these differ by rounding alone.
+    /// The range of some values; at least a thousandth of the largest magnitude, because nearly equal values differ
+    /// only by rounding.
     private static func extent(of values: [Float]) -> Float {
         let finite = values.filter(\.isFinite)
         guard let least = finite.min(), let most = finite.max() else { return 0 }
@@ -114,7 +116,7 @@ struct EngineComparison {
             ? "values of another direction (cosine \((cosine * 1000).rounded() / 1000))" : nil
     }
 
-    /// True if the file rounds values to 8-bit integers on their way.
+    /// True if the file rounds intermediate values to 8-bit integers.
     private var computesInIntegers: Bool {
         guard let file = try? OpenFile(source.path) else { return false }
         var found = false

@@ -1,12 +1,13 @@
 extension OutputProbe {
-    /// The most numbers of a tensor that is made here.
+    /// The maximum number of elements of a tensor, and of classes.
     private static let mostElements = 1 << 26, mostClasses = 1_000_000
     private static let runs = 4
 
-    /// Runs a model file on zeros and on noise of several ranges. Axes that the file leaves open have the extents of a
-    /// picture's tensor.
-    /// - Parameter side: the height and width of a picture, where the file leaves them open.
-    /// - Throws: an engine error that says why it cannot be run.
+    /// Runs a model file on zeros and on noise of several ranges. Open axes get the extents of a picture's tensor.
+    /// - Parameters:
+    ///   - height: the height of a picture if the file leaves it open.
+    ///   - width: the width of a picture if the file leaves it open.
+    /// - Throws: an engine error with the reason it cannot be run.
     package static func run(path: String, height: Int, width: Int) async throws(InferenceError) -> OutputProbe {
         let prepared: Result<Prepared, EngineError> = await LoaderThread.run {
             do throws(EngineError) {
@@ -25,7 +26,7 @@ extension OutputProbe {
                 try await model.request.run()
                 for place in model.compiled.outputs.indices { try probe.add(place, of: model) }
             }
-            // What is not a number has no place in JSON.
+            // JSON cannot represent NaN and infinities.
             for place in probe.outputs.indices where probe.outputs[place]?.areNumbers == false {
                 probe.outputs[place] = Values()
                 probe.outputs[place]?.areNumbers = false
@@ -44,7 +45,7 @@ extension OutputProbe {
             ElementConversion.read(raw, as: type) { _, value in numbers.append(value) }
             return (shape, numbers)
         }
-        // One number for each class, and nothing else but axes of 1.
+        // Only outputs with one number for each class, whose other axes all have extent 1.
         guard shape.dimensions.filter({ $0 != 1 }).count == 1, numbers.count > 1, numbers.count <= Self.mostClasses
         else { return }
         var values = outputs[place] ?? Values()
@@ -60,7 +61,7 @@ extension OutputProbe {
         outputs[place] = values
     }
 
-    /// A model that can be run.
+    /// A compiled model with a request and its input tensors.
     private struct Prepared: Sendable {
         let compiled: any CompiledModel
         let request: any InferRequest
@@ -91,7 +92,7 @@ extension OutputProbe {
         }
     }
 
-    /// The shape with an extent on every axis: a batch of one, three channels, the picture's sides.
+    /// The shape with all axes fixed: a batch of one, three channels, the picture's sides.
     static func fixed(_ shape: Shape, height: Int, width: Int) -> Shape {
         var extents = shape.dimensions
         let isOpen = extents.map { $0 == Shape.dynamic }
@@ -102,11 +103,11 @@ extension OutputProbe {
         return Shape(extents)
     }
 
-    /// The same numbers each time, so that a draft can be made again.
+    /// A generator of the same numbers in each run, so that a draft is reproducible.
     private struct Noise {
         private var state: UInt64 = 2_026
 
-        /// From 0 to 1. SplitMix64.
+        /// The next number, from 0 to 1 (SplitMix64).
         private mutating func next() -> Double {
             state &+= 0x9E37_79B9_7F4A_7C15
             var value = state
@@ -115,7 +116,8 @@ extension OutputProbe {
             return Double((value ^ (value >> 31)) >> 11) * 0x1p-53
         }
 
-        /// Zeros first; then pixels as the usual normalizations make them. Numbers of words and the like stay 0.
+        /// Fills a tensor: zeros in the first round, then pixels as the usual normalizations produce them. Other types,
+        /// such as numbers of words, stay 0.
         mutating func fill(_ tensor: any EngineTensor, round: Int) {
             tensor.zero()
             let range: (least: Double, span: Double)

@@ -1,8 +1,8 @@
-/// Made-up inputs on which answers are compared: what a picture looks like, and noise.
+/// Synthetic inputs on which answers are compared: a picture-like pattern, and noise.
 enum ProbePattern: String, Sendable, Codable, CaseIterable, CodingKeyRepresentable {
     case picture, noise
 
-    /// Fills an input's tensor. The same on every machine.
+    /// Fills an input's tensor. The values are the same on every machine.
     func fill(_ tensor: any EngineTensor, plan: InputPlan) {
         let size = tensor.elementType.byteCount
         guard size > 0 else { return }
@@ -29,7 +29,7 @@ enum ProbePattern: String, Sendable, Codable, CaseIterable, CodingKeyRepresentab
         switch type {
         case .uint8: return level
         case .int8: return level - 128
-        // Wider integers are often places in a table, and the first two are in every table.
+        // Wider integers are often indices into a table; every table has the indices 0 and 1.
         case _ where !type.isFloatingPoint: return level < 128 ? 0 : 1
         default: break
         }
@@ -39,7 +39,7 @@ enum ProbePattern: String, Sendable, Codable, CaseIterable, CodingKeyRepresentab
         return self == .noise ? level / 127.5 - 1 : level / 255
     }
 
-    /// A number that looks random, by its place: the mixing function of SplitMix64.
+    /// A pseudo-random number for an index: the mixing function of SplitMix64.
     private static func noise(_ index: Int) -> UInt8 {
         var bits = (UInt64(index) &+ 1) &* 0x9E37_79B9_7F4A_7C15
         bits = (bits ^ bits >> 30) &* 0xBF58_476D_1CE4_E5B9
@@ -50,7 +50,7 @@ enum ProbePattern: String, Sendable, Codable, CaseIterable, CodingKeyRepresentab
     /// A bright disc on a gradient, over the two longest axes, with a fine texture.
     private struct Surface {
         let width: Int, height: Int
-        /// Elements from one column to the next, and from one row to the next.
+        /// The distance in elements from one column to the next, and from one row to the next.
         let column: Int, row: Int
 
         init(_ shape: Shape) {

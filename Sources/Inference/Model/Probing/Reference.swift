@@ -1,13 +1,13 @@
-/// The answers of one stream, and where they are from.
+/// The answers of one stream, and their source.
 struct Reference: Sendable {
     var answers: ReferenceAnswers
     let source: ReferenceSource
-    /// True if the answers are of an earlier load.
+    /// True if the answers come from an earlier load.
     let isCached: Bool
 
-    /// The reference of a model file, and the result of the comparison as long as there is none. Blocks: may compile
-    /// the model for one stream.
-    /// - Parameter known: the answers, if an earlier attempt of the same load has computed them.
+    /// Finds the reference of a model file, and the result of the comparison so far. Blocks: may compile the model for
+    /// one stream.
+    /// - Parameter known: the answers, if an earlier attempt of this load has computed them.
     static func find(
         _ file: any ModelFile, engine: any Engine, source: ModelSource, _ configuration: ModelConfiguration,
         plan: ModelPlan, known: ReferenceAnswers?
@@ -33,9 +33,9 @@ struct StreamDifference: Sendable {
     let text: String
     /// The answers of one stream.
     let answers: ReferenceAnswers
-    /// True if only the variant for batches differs.
+    /// True if only the batch variant differs.
     var isOfBatches = false
-    /// The report of the load whose model differs.
+    /// The report of the load of the model that differs.
     private(set) var report = LoadReport()
 
     func after(_ report: LoadReport) -> StreamDifference {

@@ -1,44 +1,46 @@
 internal import FoundationEssentials
 
-/// The answers of a model that ran on one stream, to compare others with: a sample of the values of each output.
+/// The answers of a model that ran on one stream, as the reference of comparisons: a sample of the values of each
+/// output.
 struct ReferenceAnswers: Sendable, Codable {
     /// The sampled values of one output.
     struct Output: Sendable, Codable {
-        /// The extents that this answer had.
+        /// The shape of this answer.
         let shape: [Int]
-        /// 32-bit floats, little endian. JSON has no NaN.
+        /// The values as 32-bit floats, little-endian. Binary, because JSON has no NaN.
         let values: Data
     }
 
-    /// The outputs' answers in the plan's order.
+    /// The answers of the outputs in the plan's order, by pattern.
     var answers: [ProbePattern: [Output]] = [:]
-    /// True if the same input gave different answers on one stream.
+    /// True if one stream gave different answers to the same input.
     var isRandom = false
-    /// The difference that several streams once showed from these: then the model runs with one stream, whatever the
-    /// next compilation is like.
+    /// The difference that several streams have shown from these answers; the model then runs with one stream,
+    /// regardless of later compilations.
     var difference: String?
-    /// The greatest difference of values that is due to rounding, as a part of the output's largest.
+    /// The maximum difference of values that is due to rounding, as a fraction of the output's largest magnitude.
     var tolerance = 1e-4
 
-    /// The same, for answers that were computed in a batch: by other kernels, which add and round differently.
+    /// The reference with the tolerance for batches: other kernels compute these, which add and round in a different
+    /// order.
     var forBatches: ReferenceAnswers {
         var copy = self
         copy.tolerance = 0.05
         return copy
     }
 
-    /// The ``tolerance`` for values that were computed in a precision; nil is 32-bit floats.
+    /// The ``tolerance`` for a precision of the computation; nil is 32-bit floats.
     static func tolerance(precision: String?) -> Double {
         precision.map { $0.contains("16") } ?? false ? 0.02 : 1e-4
     }
 
-    /// More values are not kept, all outputs together: they are in memory for as long as the model is.
+    /// The maximum number of sampled values of all outputs together: they stay in memory as long as the model.
     private static let mostValues = 65_536
-    /// One of so many values may differ: a place that is the largest by a hair may be another after rounding.
+    /// One of this many values may differ: rounding can change which of two nearly equal values is the largest.
     private static let exceptions = 500
 
-    /// The answers that requests hold after an inference; nil if the engine gives an output as a value instead of a
-    /// tensor.
+    /// The sampled values of each output after an inference. Outputs that the engine returns as values instead of
+    /// tensors are omitted.
     static func outputs(of request: any EngineOutputs, plan: ModelPlan) throws(EngineError) -> [Output] {
         let most = max(64, mostValues / max(1, plan.outputs.count))
         var outputs: [Output] = []
@@ -52,7 +54,7 @@ struct ReferenceAnswers: Sendable, Codable {
 
     private static func sample(_ raw: UnsafeRawBufferPointer, shape: Shape, type: ElementType, most: Int) -> Output {
         let size = type.byteCount, count = size > 0 ? raw.count / size : 0
-        // Steps without a common divisor with the count come to every row, column and channel.
+        // A step without a common divisor with the count visits every row, column and channel.
         var step = max(1, count / max(1, most)) | 1
         while step > 1, greatestCommonDivisor(step, count) > 1 { step += 2 }
         var values = Data(capacity: 4 * min(count, most))
@@ -71,7 +73,8 @@ struct ReferenceAnswers: Sendable, Codable {
         b == 0 ? a : greatestCommonDivisor(b, a % b)
     }
 
-    /// The difference between answers to a pattern and these, by more than rounding; nil if there is none.
+    /// The difference between these answers and those found for a pattern, if rounding does not explain it; otherwise
+    /// nil.
     func difference(_ found: [Output], to pattern: ProbePattern, plan: ModelPlan) -> String? {
         guard let expected = answers[pattern] else { return nil }
         let plans = plan.outputs.filter { if case .feature = $0.kind { false } else { true } }
@@ -94,7 +97,7 @@ struct ReferenceAnswers: Sendable, Codable {
         return nil
     }
 
-    /// The two values that are farthest apart, if more differ than rounding explains.
+    /// The pair of values with the largest difference, if more values differ than rounding explains; otherwise nil.
     private static func difference(
         _ expected: Data, _ found: Data, shape: Shape, type: ElementType, tolerance: Double
     ) -> (Float, Float)? {
@@ -107,7 +110,7 @@ struct ReferenceAnswers: Sendable, Codable {
         }
     }
 
-    /// - Parameter allowed: the difference that is due to rounding, by the expected values.
+    /// - Parameter allowed: returns the difference that is due to rounding, given the expected values.
     fileprivate static func difference(
         _ expected: Data, _ found: Data, shape: Shape, type: ElementType, allowed: ([Float]) -> Float
     ) -> (Float, Float)? {
@@ -117,7 +120,7 @@ struct ReferenceAnswers: Sendable, Codable {
         for (a, b) in zip(a, b) where !areEqual(a, b) {
             count += 1
             let distance = abs(a - b)
-            // A distance that is NaN counts as the greatest.
+            // A distance of NaN is treated as the largest.
             if worst.map({ !(distance <= $0.distance) }) ?? true { worst = (distance, a, b) }
         }
         guard let worst, count > a.count / exceptions else { return nil }
@@ -129,14 +132,14 @@ struct ReferenceAnswers: Sendable, Codable {
         return (worst.1, worst.2)
     }
 
-    /// More rows are not searched for one another: the lists of detectors and classifiers are shorter.
+    /// The maximum number of rows that are matched in any order; the lists of detectors and classifiers are shorter.
     private static let mostRows = 1024
 
-    /// The values of a row of a list that may be sorted by score: a detection of several values, or one place in a
-    /// table. Rows with nearly equal scores change places by rounding. Nil for other outputs.
+    /// The number of values in a row of a list that may be sorted by score: a detection of several values, or one index
+    /// into a table. Rounding can exchange rows with nearly equal scores. Nil for other outputs.
     private static func rowWidth(_ shape: Shape, type: ElementType) -> Int? {
         let extents = Array(shape.dimensions.drop { $0 == 1 })
-        // Bytes are quantized values, and where a class has its score is its meaning.
+        // Bytes are quantized scores, and their position identifies the class.
         let isPlace = !type.isFloatingPoint && type.byteCount > 1
         switch extents.count {
         case 1 where isPlace && extents[0] <= mostRows: return 1
@@ -145,7 +148,7 @@ struct ReferenceAnswers: Sendable, Codable {
         }
     }
 
-    /// True if the rows are the same, but for their order.
+    /// True if the rows are equal except for their order.
     private static func hasSameRows(
         _ expected: [Float], _ found: [Float], width: Int, _ areEqual: (Float, Float) -> Bool
     ) -> Bool {
@@ -173,9 +176,8 @@ extension ReferenceAnswers.Output {
     /// The sampled values.
     var floats: [Float] { ReferenceAnswers.floats(values) }
 
-    /// The value here and the expected one that are farthest apart, if more differ than rounding explains; nil if none
-    /// do.
-    /// - Parameter allowed: the difference that is due to rounding, by the expected values.
+    /// The value found and the expected value that differ most, if more differ than rounding explains; otherwise nil.
+    /// - Parameter allowed: returns the difference that is due to rounding, given the expected values.
     func difference(
         from expected: Self, type: ElementType, allowed: ([Float]) -> Float
     ) -> (Float, Float)? {

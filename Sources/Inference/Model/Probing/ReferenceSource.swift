@@ -2,21 +2,21 @@ internal import FoundationEssentials
 internal import Glibc
 internal import SystemSupport
 
-/// The reference answers of one model file: from the cache, where they are kept by the file's digest, or of a model
-/// that is compiled for one stream, and released again.
+/// Obtains the reference answers of one model file: from the cache, where the key is the file's digest, or from a model
+/// that is compiled for one stream and released again.
 struct ReferenceSource: Sendable {
     let engine: any Engine
     let source: ModelSource
     let options: CompileOptions
     let plan: ModelPlan
-    /// The file in the cache; nil if there is no cache, or if not all files of the model are known.
+    /// The path in the cache; nil if caching is disabled, or the digest of all files of the model is not available.
     private let path: String?
 
-    /// Blocks: may read the model's files.
+    /// A source for one model file. Blocks: may read the model's files.
     init(_ file: any ModelFile, engine: any Engine, source: ModelSource, options: CompileOptions, plan: ModelPlan) {
         var options = options
         options.streams = 1
-        // Compiled as it is in the file: what is wrong with the cache must not be wrong with the reference.
+        // Compiled from the file itself, so that an error in the cache cannot affect the reference.
         options.cacheDirectory = nil
         options.keepsModel = false
         options.inputShapes = plan.inputShapes
@@ -45,13 +45,13 @@ struct ReferenceSource: Sendable {
         return "\(folder)/\(digest)-\(hash.text.prefix(16))\(CompiledModelCache.answers)"
     }
 
-    /// The answers from the cache; nil if they are not there.
+    /// The answers from the cache; nil if the cache does not contain them.
     func cached() -> ReferenceAnswers? {
         guard let path, case .success(let data) = BundleFile.read(path, most: 8 << 20) else { return nil }
         return try? JSONDecoder().decode(ReferenceAnswers.self, from: data)
     }
 
-    /// Compiles the model for one stream, runs it, and keeps its answers. Blocks.
+    /// Compiles the model for one stream, runs it, and stores its answers in the cache. Blocks.
     func computed() throws(EngineError) -> ReferenceAnswers {
         let compiled = try engine.read(source).compile(options)
         let answers = try AnswerProbe(plan: plan, compiled: compiled).reference()
@@ -59,10 +59,10 @@ struct ReferenceSource: Sendable {
         return answers
     }
 
-    /// A cache that cannot be written keeps none.
+    /// Writes the answers to the cache. Errors are ignored.
     func keep(_ answers: ReferenceAnswers) {
         let encoder = JSONEncoder()
-        // The same answers make the same file: images are built reproducibly.
+        // Equal answers must produce equal files, because images are built reproducibly.
         encoder.outputFormatting = .sortedKeys
         guard let path, let data = try? encoder.encode(answers) else { return }
         try? data.write(to: URL(fileURLWithPath: path), options: .atomic)
@@ -70,6 +70,6 @@ struct ReferenceSource: Sendable {
 }
 
 extension CompileOptions {
-    /// True if the engine may run several predictions at a time, each on a stream of its own.
+    /// True if the engine may run several predictions at a time, each on its own stream.
     var runsSeveralStreams: Bool { streams.map { $0 > 1 } ?? (hint != .latency) }
 }

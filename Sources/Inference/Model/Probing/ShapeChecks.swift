@@ -2,22 +2,22 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// The shapes that callers bring to inputs of open axes, tried before the engine meets them: one set at a time, each on
-/// a thread that ends with it. A try takes milliseconds, and a request's thread is for requests; a request with shapes
-/// that were tried before does not wait for it.
+/// Checks the shapes that callers give to inputs with open axes before the engine runs with them. One set is checked at
+/// a time, on a thread that ends afterwards. A check takes milliseconds and must not block the thread of a request; a
+/// request whose shapes have been checked before does not wait.
 final class ShapeChecks: Sendable {
-    /// Shapes that the model takes, by the index of the input.
+    /// Sets of shapes that the model accepts, by the index of the input.
     private let known = Mutex<Set<[Int: Shape]>>([])
-    /// Then they are forgotten: a client may bring other shapes each time.
+    /// The number of known sets at which all are discarded: a client may send other shapes each time.
     private static let most = 256
-    /// The turns of those that try a shape: one at a time.
+    /// Admits one check at a time.
     private let turns: InFlightLimiter
     private let attempt: @Sendable ([Int: Shape]) -> Result<Void, EngineError>
 
     /// - Parameters:
-    ///   - waiters: how many may wait for their turn: as many as hold a slot of the model, so that none is refused.
-    ///   - attempt: tries shapes, by the index of the input, every axis fixed. Blocks; is called by one thread at a
-    ///     time.
+    ///   - waiters: the maximum number of waiting requests: the number of slots of the model, so that none is refused.
+    ///   - attempt: checks shapes, by the index of the input, with every axis fixed. Blocks; only one thread calls it
+    ///     at a time.
     init(waiters: Int, attempt: @escaping @Sendable ([Int: Shape]) -> Result<Void, EngineError>) {
         turns = InFlightLimiter(
             configuration: LimiterConfiguration(
@@ -25,16 +25,16 @@ final class ShapeChecks: Sendable {
         self.attempt = attempt
     }
 
-    /// The reason why a set of shapes cannot be used.
+    /// The reason a set of shapes cannot be used.
     enum Failure: Error {
         /// The model does not accept the shapes.
         case refused(EngineError)
-        /// The task was cancelled, or the deadline passed, before the attempt.
+        /// The task was cancelled, or the deadline passed, before the check.
         case wait(AdmissionError)
     }
 
-    /// Returns when the shapes are known to be right. A caller that is cancelled, or whose deadline passes, stops
-    /// waiting for its turn.
+    /// Returns after the shapes have been accepted. Stops waiting for its turn if the task is cancelled or the deadline
+    /// passes.
     func check(_ shapes: [Int: Shape], deadline: MonotonicInstant?) async throws(Failure) {
         guard !isKnown(shapes) else { return }
         let slot: Slot
@@ -44,7 +44,7 @@ final class ShapeChecks: Sendable {
             throw .wait(error)
         }
         defer { slot.release() }
-        // An earlier request may have had the same.
+        // An earlier request may have checked the same shapes.
         guard !isKnown(shapes) else { return }
         do throws(EngineError) {
             try await LoaderThread.run { [attempt] in attempt(shapes) }.get()

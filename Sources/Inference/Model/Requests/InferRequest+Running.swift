@@ -1,8 +1,8 @@
 internal import SystemSupport
 
 extension InferRequest {
-    /// Starts the inference and waits for the engine's callback; a cancelled task or a deadline asks the engine to
-    /// stop, and still waits: neither the request nor its slot may be used before the engine is done with it.
+    /// Starts the inference and waits for the engine's callback. A cancellation or the deadline asks the engine to
+    /// stop, but the call still waits: neither the request nor its slot may be used until the engine has finished.
     func run(deadline: MonotonicInstant? = nil) async throws(EngineError) {
         let timer = deadline.map { DeadlineTimer.shared.schedule(at: $0) { self.cancel() } }
         defer { if let timer { DeadlineTimer.shared.remove(timer) } }
@@ -14,7 +14,7 @@ extension InferRequest {
                     continuation.resume(returning: error)
                     return
                 }
-                // A cancellation before the start found nothing to stop.
+                // A cancellation before the start had no effect: repeat it.
                 if Task.isCancelled { self.cancel() }
             }
         } onCancel: {
@@ -24,7 +24,7 @@ extension InferRequest {
         try finish()
     }
 
-    /// Runs the model on made-up values. That it refuses them as no client may send them shows that it works.
+    /// Runs the model on arbitrary values. An invalid-input error is ignored: it shows that the model runs.
     func runAnything() async throws(EngineError) {
         do throws(EngineError) {
             try await run()

@@ -2,14 +2,14 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// The infer requests of a model: a prediction waits until one is free. A request is never used after its inference
-/// failed again: a new one takes its place when it is needed.
+/// The infer requests of a model: a prediction waits until one is free. A request whose inference has failed is not
+/// used again; a new one is created when it is needed.
 package final class RequestPool: Sendable {
     private let turns: InFlightLimiter
     private let idle: Guarded<Idle>
     private let compiled: any CompiledModel
     let count: Int
-    /// The engine's threads, where these are for single-stream predictions; nil for all others.
+    /// The number of the engine's threads for single-stream predictions; nil for other pools.
     let singleStreamThreads: Int?
 
     /// An infer request, and whether an inference on it has failed.
@@ -21,19 +21,19 @@ package final class RequestPool: Sendable {
         init(_ request: any InferRequest) { self.request = request }
     }
 
-    /// Entries, vacancies and lent requests are together ``RequestPool/count``.
+    /// The free requests. Entries, vacancies and lent requests together equal ``RequestPool/count``.
     fileprivate struct Idle {
         var entries: [Entry]
-        /// Requests that must be made before they are used.
+        /// The number of requests to create.
         var vacancies = 0
-        /// The end of making one, while one is made.
+        /// The creation of a request, while it lasts; its value is the error, nil for success.
         var making: PendingLoad<EngineError?>?
     }
 
-    /// Pipelines run models without a slot of theirs, a few crops at a time: no more than this.
+    /// Additional places for pipelines, which run models without a slot of those models, a few crops at a time.
     private static let mostOfPipelines = 65_536
 
-    /// Makes infer requests of a compiled model.
+    /// Creates infer requests of a compiled model.
     package init(
         _ compiled: any CompiledModel, count: Int, waiters: Int, singleStreamThreads: Int? = nil
     ) throws(EngineError) {
@@ -43,16 +43,17 @@ package final class RequestPool: Sendable {
         var entries: [Entry] = []
         for _ in 0..<self.count { entries.append(Entry(try compiled.makeRequest())) }
         idle = Guarded(Idle(entries: entries))
-        // Waiters here already hold a slot of the model's limiter, or of a pipeline's, which bounds the wait: this
-        // queue never refuses.
+        // Waiters already hold a slot of the model's limiter, or of a pipeline's, which bounds the wait: this queue
+        // never refuses.
         turns = InFlightLimiter(
             configuration: LimiterConfiguration(
                 limit: self.count, queueCapacity: max(waiters, 1) + Self.mostOfPipelines, maxWait: .seconds(86_400),
                 policy: .defer))
     }
 
-    /// A request for one inference; release it with ``PooledRequest/release()``.
-    /// - Throws: when the task is cancelled or the deadline passes meanwhile, or if one has to be made and cannot be.
+    /// Takes a request for one inference; release it with ``PooledRequest/release()``.
+    /// - Throws: if the task is cancelled or the deadline passes during the wait, or if a request must be created and
+    ///   that fails.
     func acquire(deadline: MonotonicInstant?) async throws(InferenceError) -> PooledRequest {
         let slot: Slot
         do throws(AdmissionError) {
@@ -71,8 +72,9 @@ package final class RequestPool: Sendable {
         }
     }
 
-    /// Makes a request for the pool: takes microseconds, or as long as compiling the model where a failure has left
-    /// that unfit. Callers that come meanwhile wait for it too. If all stop waiting, the request is made all the same.
+    /// Creates a request for the pool: takes microseconds, or as long as compiling the model if a failure has made the
+    /// compiled model unusable. Concurrent callers wait for the same request. If all stop waiting, it is created all
+    /// the same.
     private func fillVacancy(until deadline: MonotonicInstant?) async throws(InferenceError) {
         let (pending, isNew) = idle.withLock { idle in
             if let making = idle.making { return (making, false) }
@@ -99,7 +101,7 @@ package final class RequestPool: Sendable {
         }
     }
 
-    /// A request if one is free and need not be made, without waiting.
+    /// Takes a free request without waiting; nil if no request is free, or it would have to be created.
     package func tryAcquire() -> PooledRequest? {
         guard let slot = turns.tryAcquire() else { return nil }
         guard let entry = take() else {
@@ -109,10 +111,10 @@ package final class RequestPool: Sendable {
         return PooledRequest(entry: entry, slot: slot, pool: self)
     }
 
-    /// True if a free request must be made before it can be used.
+    /// True if a free request must be created before it can be used.
     var hasVacancies: Bool { idle.withLock { $0.vacancies > 0 } }
 
-    /// A fit request for the holder of a turn; nil if all that are idle must be made first.
+    /// Takes a usable request for the holder of a turn; nil if one must be created first.
     private func take() -> Entry? {
         let (entry, unfit) = idle.withLock { idle -> (Entry?, [Entry]) in
             var unfit: [Entry] = []
@@ -132,7 +134,7 @@ package final class RequestPool: Sendable {
         idle.withLock { if isFit { $0.entries.append(entry) } else { $0.vacancies += 1 } }
     }
 
-    /// A request that belongs to its holder until it is released.
+    /// A request that its holder may use until it is released.
     package struct PooledRequest: Sendable {
         fileprivate let entry: Entry
         fileprivate let slot: Slot
@@ -140,7 +142,7 @@ package final class RequestPool: Sendable {
 
         var request: any InferRequest { entry.request }
 
-        /// The engine's threads of a single-stream prediction; nil for all others.
+        /// The number of the engine's threads for a single-stream prediction; nil for other predictions.
         var singleStreamThreads: Int? { pool.singleStreamThreads }
 
         /// Runs an inference (``InferRequest/run(deadline:)``).
@@ -148,7 +150,7 @@ package final class RequestPool: Sendable {
             do throws(EngineError) { try await request.run(deadline: deadline) } catch { throw noted(error) }
         }
 
-        /// Runs the model on made-up values (``InferRequest/runAnything()``).
+        /// Runs the model on arbitrary values (``InferRequest/runAnything()``).
         func runAnything() async throws(EngineError) {
             do throws(EngineError) { try await request.runAnything() } catch { throw noted(error) }
         }
@@ -158,7 +160,7 @@ package final class RequestPool: Sendable {
             return error
         }
 
-        /// Gives the request back.
+        /// Returns the request to the pool.
         package func release() {
             pool.giveBack(entry)
             slot.release()

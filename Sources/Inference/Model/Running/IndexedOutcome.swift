@@ -1,14 +1,15 @@
 /// The outcome of one of several predictions, with its index.
 ///
-/// A structure made by a method, where a tuple made in the task's closure would do: Swift 6.3's optimizer hands on
-/// garbage for tuples that hold a `Result` with a typed error and come from a child task's closure with `do throws`.
+/// A structure that a method creates, although a tuple created in the task's closure would suffice: Swift 6.3's
+/// optimizer returns garbage for tuples that contain a `Result` with a typed error and come from a child task's closure
+/// with `do throws`.
 struct IndexedOutcome: Sendable {
     let index: Int
     let result: Result<Prediction, InferenceError>
 }
 
 extension Model {
-    /// Runs the model once; the failure is a value.
+    /// Runs the model once; a failure is returned as a value.
     func outcome(
         of features: any FeatureProvider, at index: Int, options: PredictionOptions
     ) async -> IndexedOutcome {
@@ -21,7 +22,7 @@ extension Model {
     }
 }
 
-/// A feature provider whose type is not known, as a value with a type.
+/// A concrete type for any feature provider.
 struct AnyFeatureProvider: FeatureProvider {
     let base: any FeatureProvider
     var featureNames: [String] { base.featureNames }

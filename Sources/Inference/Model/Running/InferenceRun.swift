@@ -1,33 +1,33 @@
 internal import FlowControl
 internal import SystemSupport
 
-/// The times of one inference, and what came of its items, for the statistics.
+/// The times of one inference, and the results of its items, for the statistics.
 struct InferenceRun {
     /// The number of items.
     let count: Int
-    /// The variant that runs them together; nil for one item.
+    /// The variant that runs the items together; nil for a single item.
     let batch: BatchVariant?
-    /// The times so far. Of several items, those that they share.
+    /// The times so far. For several items, the times that they share.
     private(set) var times = StageTimes()
     /// The time when the inference ended.
     private(set) var inferred: MonotonicInstant
     private let arrived: MonotonicInstant
-    /// Nanoseconds that it waited for its slot before.
+    /// Nanoseconds that the request waited for its slot.
     private let waited: UInt64
-    /// The time when the last stage ended.
+    /// The time when the previous stage ended.
     private var last: MonotonicInstant
     private var decodedBefore: UInt64 = 0
-    /// The items that gave an answer: the first, and the others.
+    /// The items that were answered: the first, and the others.
     private var first: Success?
     private var others: [Success] = []
 
     private struct Success {
         let times: StageTimes
-        /// Nanoseconds of reading the answer.
+        /// Nanoseconds for reading the answer.
         let output: UInt64
     }
 
-    /// A prediction that has a slot begins.
+    /// Starts the clock of a prediction that has a slot.
     init(_ count: Int = 1, on batch: BatchVariant? = nil, in slot: Slot) {
         self.count = count
         self.batch = batch
@@ -37,50 +37,51 @@ struct InferenceRun {
         inferred = arrived
     }
 
-    /// Its shapes are checked.
+    /// Ends the stage in which shapes are checked.
     mutating func isChecked() { times.queue = waited &+ step() }
 
-    /// Some of the time before was decoding: pictures whose pixels had to be there before their tensors.
+    /// Moves decode time before the slot from `queue` to `decode`: pictures that must be decoded before their tensors
+    /// are allocated.
     mutating func decoded(before nanoseconds: UInt64) {
         decodedBefore = min(nanoseconds, times.queue)
         times.queue &-= decodedBefore
     }
 
-    /// Its inputs are filled.
-    /// - Parameter waited: nanoseconds of it that pictures waited for memory to be decoded in.
+    /// Ends the stage in which inputs are filled.
+    /// - Parameter waited: nanoseconds of this stage in which pictures waited for memory to be decoded in.
     mutating func filled(waiting waited: UInt64) {
         times.decode = step() &- waited &+ decodedBefore
         times.queue &+= waited
     }
 
-    /// It has an infer request.
-    /// - Parameter occupancy: predictions that are under way, with this one.
+    /// Ends the wait for an infer request.
+    /// - Parameter occupancy: the number of predictions that are under way, including this one.
     mutating func begins(beside occupancy: Int) {
         times.queue &+= step()
         times.occupancy = occupancy
     }
 
-    /// The engine is done.
+    /// Ends the inference in the engine.
     mutating func ends(singleStreamThreads: Int?) {
         times.inference = step()
         times.singleStreamThreads = singleStreamThreads
         inferred = last
     }
 
-    /// An item's answer was read.
+    /// Records that an item's answer was read.
     mutating func read(_ times: StageTimes, since start: MonotonicInstant) {
         let success = Success(times: times, output: MonotonicInstant.now.nanoseconds(since: start))
         if first == nil { first = success } else { others.append(success) }
     }
 
-    /// Nanoseconds since the last stage.
+    /// Nanoseconds since the previous stage.
     private mutating func step() -> UInt64 {
         let now = MonotonicInstant.now
         defer { last = now }
         return now.nanoseconds(since: last)
     }
 
-    /// Counts the end of the inference: the items with an answer, and the others as failures.
+    /// Adds the inference to the statistics: items with an answer as successes, the others as failures.
     func count(in statistics: inout ModelStatistics) {
         let now = MonotonicInstant.now
         let total = waited &+ now.nanoseconds(since: arrived)

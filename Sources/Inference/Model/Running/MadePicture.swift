@@ -1,19 +1,19 @@
 internal import ImagePipeline
 
-/// A picture that a model made at the size of the one that was sent, before it is brought back to that and compressed:
-/// this takes long for a large one, and the infer request is not held meanwhile.
+/// A picture that a model has computed from one of any size, before it is scaled back to that size and compressed. Both
+/// take long for a large picture, and the infer request is not held during that time.
 struct MadePicture: Sendable {
-    /// The input whose size the tensor has taken.
+    /// The name of the input with a tensor of the picture's size.
     let input: String
     let form: PixelReconstruction
-    /// The output's elements.
+    /// The elements of the output.
     let raw: [UInt8]
     let sent: PictureReturn
 
-    /// Pixels from which it is encoded in a thread of its own.
+    /// The number of pixels from which it is encoded on a separate thread.
     private static let large = 1 << 18
 
-    /// The picture as PNG.
+    /// Encodes the picture as PNG.
     func encoded() async throws(InferenceError) -> EncodedImage {
         let size = sent.size(of: form)
         guard sent.isAllowed(size) else {
@@ -44,9 +44,9 @@ struct MadePicture: Sendable {
     }
 }
 
-/// A prediction as it leaves the infer request.
+/// A prediction after its infer request has been released.
 struct UnfinishedPrediction: Sendable {
-    /// A value, or a picture that is still to be encoded.
+    /// A value, or a picture that has yet to be encoded.
     enum Part: Sendable {
         case value(FeatureValue)
         case picture(MadePicture)
@@ -56,7 +56,7 @@ struct UnfinishedPrediction: Sendable {
     let image: ImageInfo?
     let times: StageTimes
 
-    /// The prediction, with its pictures encoded.
+    /// Encodes the pictures, and returns the prediction.
     func finished() async throws(InferenceError) -> Prediction {
         var values: [(name: String, value: FeatureValue)] = []
         for (name, part) in parts {

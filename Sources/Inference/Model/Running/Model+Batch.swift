@@ -4,20 +4,20 @@ internal import Synchronization
 internal import SystemSupport
 package import Teaching
 
-/// Several items in one inference of the engine, if the bundle sets `runtime.batch`.
+/// Runs several items in one inference of the engine, if the bundle sets `runtime.batch`.
 extension Model {
-    /// The maximum number of items of one inference; 1 if items run one by one.
+    /// The maximum number of items of one inference; 1 if each item has its own inference.
     public var batchLimit: Int { batch?.limit ?? 1 }
 
-    /// Divides a batch into as many parts as the engine works on in parallel, none larger than the limit.
+    /// Divides a batch into as many parts as the engine runs in parallel, none larger than the limit.
     package func chunks(of count: Int) -> [Range<Int>] {
         let size = max(1, min(batchLimit, (count + instances - 1) / max(1, instances)))
         return stride(from: 0, to: count, by: size).map { $0..<min($0 + size, count) }
     }
 
-    /// Classifies pictures in one inference; no more than ``batchLimit``, and one alone without the batch variant. One
-    /// picture's failure is that picture's alone. They hold one slot together.
-    /// - Parameter head: classes for a model that embeds pictures, in place of its own.
+    /// Classifies at most ``batchLimit`` pictures in one inference; only one without the batch variant. The failure of
+    /// one picture does not affect the others. All of them share one slot.
+    /// - Parameter head: taught classes that replace the model's own, for a model that computes embeddings.
     package func classifications(
         of images: [EncodedImage], top: Int, threshold: Float, options: PredictionOptions, slot: Slot,
         head: TaughtHead? = nil
@@ -36,7 +36,7 @@ extension Model {
         }
     }
 
-    /// Predictions in one inference; see ``classifications(of:top:threshold:options:slot:)``.
+    /// Makes predictions in one inference; see ``classifications(of:top:threshold:options:slot:)``.
     package func predictions(
         of items: [some FeatureProvider], options: PredictionOptions, slot: Slot
     ) async -> [Result<Prediction, InferenceError>] {
@@ -50,7 +50,7 @@ extension Model {
         }
     }
 
-    /// The engine's own tensors for several items in one inference; see
+    /// Passes the engine's own tensors for several items in one inference to `read`; see
     /// ``tensors(from:options:slot:read:)`` and ``classifications(of:top:threshold:options:slot:)``.
     /// - Parameter read: called for each item with its part of the outputs, while the infer request is held: it should
     ///   only copy.
@@ -72,7 +72,7 @@ extension Model {
         }
     }
 
-    /// The results of one item alone, or of several together: what befell all of them is each one's failure.
+    /// The result of a single item, or of several together; an error that affects all of them is the failure of each.
     func results<Item, R: Sendable>(
         of items: [Item], alone: (Item) async throws(InferenceError) -> R,
         together: () async throws(InferenceError) -> [Result<R, InferenceError>]
@@ -98,7 +98,7 @@ extension Model {
         }
     }
 
-    /// Predictions for any number of items, several inferences at a time.
+    /// Makes predictions for any number of items, with several inferences at a time.
     func predictions(
         inChunks items: [any FeatureProvider], options: PredictionOptions
     ) async -> [Result<Prediction, InferenceError>] {
@@ -111,7 +111,8 @@ extension Model {
                 next += 1
                 group.addTask { await self.outcome(of: chunk, of: items, options: options) }
             }
-            // No more at a time than there are slots: a long batch must not fill the queue that others wait in.
+            // At most as many at a time as slots exist: a long batch must not fill the queue in which other requests
+            // wait.
             while next < min(chunks.count, max(1, limiter.snapshot.limit)) { start() }
             while let outcome = await group.next() {
                 outcomes.append(outcome)
@@ -142,8 +143,8 @@ extension Model {
 
     // MARK: One inference
 
-    /// Runs the model once, for several items: as `run`, with the items' failures apart.
-    /// - Throws: what befell all of them.
+    /// Runs the model once for several items: like `run`, with separate failures of the items.
+    /// - Throws: an error that affects all items.
     func runTogether<R: Sendable>(
         _ count: Int, options: PredictionOptions, slot: Slot,
         value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?,
@@ -163,12 +164,12 @@ extension Model {
                         return try value(item, input)
                     })
             }
-            // Each item has its own times for this.
+            // Each item has its own time for this stage.
             run.filled(waiting: 0)
             let failures = items.compactMap { $0.failure.map { Result<R, InferenceError>.failure($0) } }
             return failures.count == count ? failures : nil
         } read: { (request, run) throws(InferenceError) in
-            // Each item's share: the sum over a batch is then the time that it took.
+            // Each item gets its share, so that the sum over a batch is the time of the inference.
             let share = run.times.inference / UInt64(max(1, items.count { $0.failure == nil }))
             return items.enumerated().map { index, item in
                 do throws(InferenceError) {
@@ -189,7 +190,7 @@ extension Model {
         }
     }
 
-    /// Tensors for several items, one per input in the plan's order.
+    /// Creates tensors for several items, one per input in the plan's order.
     func tensors(of batch: BatchVariant, count: Int) throws(InferenceError) -> [any EngineTensor] {
         do throws(EngineError) {
             var tensors: [any EngineTensor] = []
@@ -204,15 +205,15 @@ extension Model {
         }
     }
 
-    /// An item in its part of the tensors.
+    /// The result of writing an item into its part of the tensors.
     private struct BatchItem {
         let filled: FilledItem
-        /// Nanoseconds of decoding.
+        /// Nanoseconds for decoding.
         let decode: UInt64
     }
 
-    /// Puts one item into its part of the tensors.
-    /// - Throws: what ends the others too: the task's end, or the deadline's.
+    /// Writes one item into its part of the tensors.
+    /// - Throws: an error that affects all items: cancellation, refusal or deadline.
     private func fill(
         _ item: Int, of count: Int, in wholes: [any EngineTensor], _ options: PredictionOptions,
         value: (InputPlan) throws(InferenceError) -> FeatureValue?
@@ -229,7 +230,7 @@ extension Model {
             case .cancelled, .refused, .deadlineExceeded: throw error
             default: break
             }
-            // The result is not read; but numbers that were never written make slow arithmetic.
+            // The result is not read, but uninitialized numbers can slow down the arithmetic.
             for whole in wholes { BatchItemTensor(item, of: count, in: whole).zero() }
             return .failure(error)
         }

@@ -3,13 +3,13 @@ internal import Synchronization
 internal import SystemSupport
 
 extension Model {
-    /// Runs the model, to check that it works: on every infer request that is free, all at once, and compares their
-    /// answers with those of one stream; where there are none to compare with, once on zeros. Takes no slot of
-    /// ``limiter``, so that it also works when the model is busy; it then waits for an infer request. Does nothing if
-    /// the shape of an input is open.
-    /// - Returns: how the answers of several streams differ from those of one, nil if they do not: the model is to be
-    ///   reloaded, and then runs with one stream.
-    /// - Throws: where the engine fails, or differs with one stream too.
+    /// Runs the model to check that it works: on all free infer requests at the same time, comparing their answers with
+    /// those of one stream; if the model has no reference answers, once on zeros. Takes no slot of ``limiter``, so that
+    /// it also works when the model is busy; it then waits for an infer request. Does nothing if the shape of an input
+    /// is open.
+    /// - Returns: the difference between the answers of several streams and those of one; nil if they agree. If they
+    ///   differ, the model must be reloaded, and then runs with one stream.
+    /// - Throws: if the engine fails, or one stream gives different answers too.
     @discardableResult
     public func canary() async throws(InferenceError) -> String? {
         guard hasZeros else { return nil }
@@ -49,7 +49,8 @@ extension Model {
         }
     }
 
-    /// Remembers that the streams have gone wrong since the load, so that the next load runs with one. Blocks.
+    /// Stores a difference of the streams that appeared after the load, so that the next load runs with one stream.
+    /// Blocks.
     private func keep(_ difference: String, _ reference: Reference) {
         laterDifference.withLock { $0 = difference }
         var answers = reference.source.cached() ?? reference.answers

@@ -2,8 +2,9 @@ package import FlowControl
 package import Teaching
 
 extension Model {
-    /// - Parameter head: classes for a model that embeds pictures, in place of its own.
-    /// - Throws: where the model is not an image classifier.
+    /// Creates the reader of a request's classes.
+    /// - Parameter head: taught classes that replace the model's own, for a model that computes embeddings.
+    /// - Throws: if the model is not an image classifier.
     func classificationReader(
         top: Int, threshold: Float, head: TaughtHead? = nil
     ) throws(InferenceError) -> ClassificationReader {
@@ -16,10 +17,10 @@ extension Model {
         return ClassificationReader(classes: classes, top: top, threshold: threshold)
     }
 
-    /// The error of an answer without a picture.
+    /// The error for an answer without a picture.
     private var noImage: InferenceError { .noImage(of: description.name, reasonForTensors) }
 
-    /// A model's own classes; nil if it has none.
+    /// A model's own classes; nil if it has none of its own.
     static func classes(
         _ description: ModelDescription, _ plan: ModelPlan, _ observations: [ObservationPlan],
         _ provenance: ModelProvenance?, _ watch: ScoreWatch
@@ -43,7 +44,7 @@ extension Model {
         }
     }
 
-    /// Classes that were taught with this model's embeddings; nil if it has none.
+    /// Classes that were taught with this model's embeddings; nil if it computes no embeddings.
     private func taughtClasses(_ head: TaughtHead) -> ClassificationReader.Classes? {
         observations.first { $0.output.task == .embed }.map { plan in
             .init(.taught(plan, head), head.labels, noImage: noImage, watch: scoreWatch)
@@ -67,8 +68,7 @@ extension Model {
         return head
     }
 
-    /// The values that are missing for a picture's classes, as text to be put behind a sentence; empty if there is a
-    /// model.json.
+    /// The reason a picture has no classes, as text to append to a sentence; empty if the model has a model.json.
     package var reasonForTensors: String { Self.reasonForTensors(provenance) }
 
     private static func reasonForTensors(_ provenance: ModelProvenance?) -> String {

@@ -3,18 +3,18 @@ internal import FlowControl
 internal import ImagePipeline
 internal import SystemSupport
 
-/// Pictures that are decoded in processes of their own: before the tensor is filled, their pixels are fetched.
+/// Decodes pictures of some formats in separate processes, and fetches their pixels before the tensor is filled.
 extension Model {
-    /// A value that an input can be filled with, and the memory that is held for decoding it until then.
+    /// A value that an input can be filled with, and the memory that is reserved for decoding it.
     struct ReadyValue {
         var value: FeatureValue
         var room: DecodeBudget.Room?
-        /// Nanoseconds that were waited for memory.
+        /// Nanoseconds of waiting for memory.
         var waited: UInt64 { room?.waited ?? 0 }
     }
 
-    /// The value with its memory; for a picture of some formats, with its pixels.
-    /// - Parameter kept: bytes of each pixel that are held beyond decoding.
+    /// Reserves memory for decoding a value; a picture of some formats is also decoded.
+    /// - Parameter kept: the number of bytes for each pixel that are held in addition to decoding.
     func ready(
         _ value: FeatureValue, plan: InputPlan, options: PredictionOptions, keeping kept: Int = 0
     ) async throws(InferenceError) -> ReadyValue {
@@ -44,14 +44,14 @@ extension Model {
         }
     }
 
-    /// Bytes of decoding a picture and of what is held of it.
+    /// The memory in bytes for decoding a picture and for the data that is kept of it.
     static func memory(_ decoding: Int, of info: ImageInfo, keeping kept: Int) -> Int {
         let (pixels, isLarge) = info.width.multipliedReportingOverflow(by: info.height)
         let (held, isTooLarge) = pixels.multipliedReportingOverflow(by: kept)
         return isLarge || isTooLarge || held > .max - decoding ? .max : decoding + held
     }
 
-    /// Does what waits for another process, in a thread for it.
+    /// Runs work that waits for another process on its own thread.
     static func inThread<Value: Sendable>(
         _ options: PredictionOptions, _ name: String,
         _ work: @escaping @Sendable (_ isCancelled: @escaping () -> Bool) throws(ImageError) -> Value

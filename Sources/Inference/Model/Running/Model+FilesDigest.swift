@@ -3,8 +3,8 @@ internal import Glibc
 internal import SystemSupport
 
 extension Model {
-    /// The SHA-256 of the model's files, with their names: another model, labels or model.json have another. Of a
-    /// pipeline, with those of its models. Nil where a file cannot be read. Blocks.
+    /// The SHA-256 of the model's files and their names: it changes with the model, its labels or its model.json. For a
+    /// pipeline, the files of its models are included. Nil if a file cannot be read. Blocks.
     package var filesDigest: String? {
         guard let pipeline else { return ownDigest }
         var hash = SHA256()
@@ -17,13 +17,13 @@ extension Model {
 
     private var ownDigest: String? { Self.filesDigest(of: path) }
 
-    /// The same of the model at a path, loaded or not. Blocks.
+    /// The SHA-256 of the files of the model at a path, loaded or not; nil if a file cannot be read. Blocks.
     static func filesDigest(of path: String) -> String? {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { String(path[..<$0]) } ?? "."
         let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
         let stem = name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name
-        // What lies beside a bare file and is called alike is its weights or labels (model.xml, model.bin).
+        // Files next to a bare file with the same stem are its weights or labels (model.xml, model.bin).
         var status = stat()
         let isFile = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
         let names = isFile ? (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] : []
@@ -39,7 +39,7 @@ extension Model {
         return SHA256.text(hash.finish())
     }
 
-    /// The same, for the files that the model was loaded from; nil too where they are others now. Blocks.
+    /// The SHA-256 of the files that the model was loaded from; nil if they have changed or cannot be read. Blocks.
     package var loadedFilesDigest: String? {
         guard stamp.isCurrent, let digest = filesDigest, stamp.isCurrent else { return nil }
         return digest

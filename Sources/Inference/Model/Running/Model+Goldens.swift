@@ -4,13 +4,13 @@ internal import Synchronization
 internal import SystemSupport
 
 extension Model {
-    /// The most pictures that are named in a report of goldens that differ.
+    /// The maximum number of pictures that a report of differing goldens names.
     private static let mostTold = 3
-    /// The most that is kept of the goldens for the canary: pictures, and bytes in total.
+    /// The maximum of the goldens that are kept for the canary: the number of pictures, and their bytes in total.
     private static let mostKept = 16, mostKeptBytes = 4 << 20
 
     /// Compares the answers of a pipeline, which has no model file, with the goldens of its bundle, if it has any.
-    /// - Parameter agreement: what model.json says; nil if it says nothing of goldens.
+    /// - Parameter agreement: the value in model.json; nil if it does not set one.
     func checkGoldens(_ agreement: Double?) async throws(InferenceError) {
         let (goldens, mistakes) = await LoaderThread.run { [path] in
             let problems = ProblemList()
@@ -20,9 +20,9 @@ extension Model {
         if let goldens { try await check(goldens) }
     }
 
-    /// Asks the model for its answers to the goldens, as many at once as there are infer requests. For a model that
-    /// does not serve yet.
-    /// - Throws: where fewer agree than must, with the summary.
+    /// Compares the model's answers with the goldens, as many at once as it has infer requests. For a model that does
+    /// not serve yet.
+    /// - Throws: if fewer agree than required, with the summary.
     func check(_ set: GoldenSet) async throws(InferenceError) {
         let start = MonotonicInstant.now
         let found = await outcomes(of: set.goldens)
@@ -32,7 +32,7 @@ extension Model {
         }
         let report = GoldenReport(
             compared: found.count, agreed: agreed, differences: Array(differences.prefix(Self.mostTold)))
-        // A share of 0.95 of 20 is 19, whatever the last bit says.
+        // 0.95 of 20 must be 19, regardless of rounding errors.
         if Double(agreed) + 1e-9 < set.agreement * Double(found.count) {
             let allowed = Int((1 - set.agreement) * Double(found.count) + 1e-9)
             let reason = (report.summary ?? "") + (allowed > 0 ? " (golden.agreement allows \(allowed))" : "")
@@ -47,11 +47,11 @@ extension Model {
             $0.goldens = report
             $0.comparison &+= MonotonicInstant.now.nanoseconds(since: start)
         }
-        // These were no predictions of clients.
+        // These predictions were not requests of clients.
         counted.withLock { $0 = ModelStatistics() }
     }
 
-    /// The difference of each golden's answer, in order; nil where it agrees.
+    /// The difference of each golden's answer, in order; nil if it agrees.
     private func outcomes(of goldens: [Golden]) async -> [String?] {
         await withTaskGroup(of: (Int, String?).self) { group in
             var outcomes = [String?](repeating: nil, count: goldens.count)
@@ -89,7 +89,7 @@ extension Model {
         let expected = picture.golden.expected
         let (answer, _, error) = await comparableAnswer(
             of: EncodedImage(picture.bytes), task: task(of: expected), options: options)
-        // The picture's fault is what a line with an error expects.
+        // An expected answer with an error means an error of the picture.
         if case .image? = error, case .failure(let code, _) = expected {
             return .failure(code: code, message: error?.message ?? "")
         }
@@ -98,13 +98,13 @@ extension Model {
 
     /// The answer to a picture in the form in which answers are compared.
     /// - Parameter task: nil for classification.
-    /// - Returns: the answer, nanoseconds of the inference, and the error that the answer is, if it is one.
+    /// - Returns: the answer, the nanoseconds of the inference, and the error if the prediction failed.
     package func comparableAnswer(
         of image: EncodedImage, task: ObservationTask?, options: PredictionOptions = PredictionOptions()
     ) async -> (answer: ComparableAnswer, inference: UInt64, error: InferenceError?) {
         do throws(InferenceError) {
             guard let task else {
-                // As many classes as most requests ask for: the first one decides.
+                // As many classes as most requests get; the comparison is decided by the first one.
                 let labels = description.classLabels?.count ?? 1
                 let result = try await classification(of: image, top: min(5, max(1, labels)), options: options)
                 return (ComparableAnswer(result), result.times.inference, nil)
@@ -117,10 +117,10 @@ extension Model {
         }
     }
 
-    /// The code of an answer that did not come in time.
+    /// The error code of an answer that was refused, cancelled or late.
     private static let busy = "overloaded"
 
-    /// The request of a golden; nil for classification.
+    /// The task of a golden's request; nil for classification.
     private func task(of expected: ComparableAnswer) -> ObservationTask? {
         switch expected {
         case .classes, .values: nil
@@ -132,7 +132,7 @@ extension Model {
         }
     }
 
-    /// The first pictures, as many as there is room for. Blocks.
+    /// The first pictures, within the limits on their number and bytes. Blocks.
     private static func kept(_ goldens: [Golden]) -> [GoldenPicture] {
         var kept: [GoldenPicture] = [], bytes = 0
         for golden in goldens.prefix(mostKept) {
@@ -144,9 +144,9 @@ extension Model {
         return kept
     }
 
-    /// Compares the answer to one of the goldens that agreed at the load, each in its turn. Does nothing while the
-    /// model is busy, or if it has none.
-    /// - Returns: how the answer differs; nil if it agrees, or there was none in time.
+    /// Compares the answer to one of the goldens that agreed at the load; successive calls take them in turn. Does
+    /// nothing while the model is busy, or if it has no goldens.
+    /// - Returns: the difference; nil if the answer agrees, or was not given in time.
     package func goldenCanary() async -> String? {
         let state = limiter.snapshot
         guard state.waiting == 0, state.inFlight < state.limit else { return nil }
@@ -159,7 +159,7 @@ extension Model {
         var options = PredictionOptions()
         options.deadline = .now + .seconds(5)
         let answer = await answer(to: picture, options: options)
-        // Who is too busy to answer in time is not wrong.
+        // A busy model that does not answer in time is not wrong.
         if case .failure(Self.busy, _) = answer { return nil }
         return Agreement(expected: picture.golden.expected, found: answer).reason.map {
             "\(picture.golden.name): \($0)"
@@ -167,7 +167,7 @@ extension Model {
     }
 }
 
-/// A golden with its picture's bytes.
+/// A golden with the bytes of its picture.
 struct GoldenPicture: Sendable {
     let golden: Golden
     let bytes: [UInt8]
@@ -189,7 +189,8 @@ extension Golden {
 }
 
 extension InferenceError {
-    /// True if it says nothing of the model or the picture: there was no slot, no time, or no wish.
+    /// True if the error gives no information about the model or the picture: the request was refused, late or
+    /// cancelled.
     package var isOfTheMoment: Bool {
         switch self {
         case .refused, .deadlineExceeded, .cancelled: true

@@ -4,10 +4,10 @@ internal import ImagePipeline
 internal import SystemSupport
 
 extension Model {
-    /// Decodes all pixels of a picture, once for all that a request does with them. Takes their place in the budget of
-    /// decoded pictures, and no slot.
+    /// Decodes all pixels of a picture once, for all uses in a request. Reserves their memory in the decode budget, and
+    /// takes no slot.
     /// - Parameters:
-    ///   - isWhole: whether a picture of which a part is missing or damaged is refused, whatever the settings are.
+    ///   - isWhole: whether a truncated or damaged picture is refused, regardless of the settings.
     ///   - drawing: whether the pixels are also drawn on and encoded again.
     /// - Returns: the pixels, and the times of waiting and decoding.
     func hold(
@@ -17,7 +17,7 @@ extension Model {
             throw .unsupported(model: description.name, reason: "does not take one image")
         }
         let start = MonotonicInstant.now
-        // A copy that is drawn on, and the encoded picture.
+        // If it is drawn on: a copy, and the encoded picture.
         let ready = try await ready(
             .image(image), plan: plan, options: options, keeping: drawing ? Self.bytesDrawn : Self.bytesKept)
         let room = ready.room
@@ -38,8 +38,8 @@ extension Model {
         }
     }
 
-    /// Bytes of each pixel that are held: red, green, blue, opacity; for a picture that is drawn on, a copy and its
-    /// encoded form too.
+    /// Bytes of each pixel that are held: red, green, blue, opacity; for a picture that is drawn on, also a copy and
+    /// its encoded form.
     private static let bytesKept = 4, bytesDrawn = 12
 
     private static func strict(_ pipeline: ImagePipeline) throws(InferenceError) -> ImagePipeline {
@@ -53,7 +53,7 @@ extension Model {
         }
     }
 
-    /// The pixels and the header; decoded in a thread of their own where that takes long.
+    /// The pixels and the header; a long decoding runs on its own thread.
     private static func pixels(
         of image: EncodedImage, _ pipeline: ImagePipeline, _ options: PredictionOptions
     ) async throws(InferenceError) -> (PixelImage, ImageInfo) {

@@ -2,9 +2,9 @@ internal import FlowControl
 internal import ImagePipeline
 internal import SystemSupport
 
-/// The values of a model's inputs: checked, and put into tensors.
+/// Checks the values of a model's inputs, and writes them into tensors.
 extension Model {
-    /// Names that the model does not have are mistakes that would otherwise go unseen.
+    /// Refuses names that the model does not have, which would otherwise be silently ignored.
     func checkNames(_ features: some FeatureProvider) throws(InferenceError) {
         let known = plan.inputs.map(\.description.name)
         for name in features.featureNames where !known.contains(name) {
@@ -12,7 +12,7 @@ extension Model {
         }
     }
 
-    /// The extents of inputs whose shape the model leaves open.
+    /// The shapes of inputs that the model leaves open, by position.
     func dynamicShapes(_ features: some FeatureProvider) throws(InferenceError) -> [Int: Shape] {
         var shapes: [Int: Shape] = [:]
         for (position, input) in plan.inputs.enumerated() where !input.description.shape.isStatic {
@@ -53,7 +53,8 @@ extension Model {
         return value
     }
 
-    /// The input that takes pictures, or the one of a name; nil if there is none, or several and no name.
+    /// The input that takes pictures, or the one with a name; nil if no input matches, or several do and no name is
+    /// given.
     func pictureInput(_ name: String? = nil) -> (plan: InputPlan, pipeline: ImagePipeline)? {
         var found: (plan: InputPlan, pipeline: ImagePipeline)?
         for input in plan.inputs {
@@ -66,8 +67,8 @@ extension Model {
         return found
     }
 
-    /// A picture whose header has been read: what its decoding takes is known.
-    /// - Parameter input: the input that it is for; nil for the only one that takes pictures.
+    /// The picture with its header read, so that the cost of decoding it is known.
+    /// - Parameter input: the name of the input; nil for the only one that takes pictures.
     package func reading(_ image: EncodedImage, of input: String? = nil) -> EncodedImage {
         guard image.demand == nil, let (input, pipeline) = pictureInput(input) else { return image }
         var image = image
@@ -76,8 +77,8 @@ extension Model {
         return image
     }
 
-    /// Nanoseconds of work on the pictures among some values: of decoding, and of inference where its time depends on
-    /// their size.
+    /// The expected nanoseconds of work on the pictures among some values: of decoding, and of inference if that
+    /// depends on their size.
     package func pictureTime(of features: some FeatureProvider) -> UInt64 {
         plan.inputs.reduce(0) { sum, input in
             guard case .image(let image)? = features.featureValue(for: input.description.name) else { return sum }
@@ -85,7 +86,7 @@ extension Model {
         }
     }
 
-    /// Fills an input's tensor; for a picture that takes long, in a thread of its own.
+    /// Fills an input's tensor; a long decoding runs on its own thread.
     func fill(
         _ tensor: any EngineTensor, with value: FeatureValue, plan: InputPlan, options: PredictionOptions
     ) async throws(InferenceError) -> ImageInfo? {
@@ -109,13 +110,14 @@ extension Model {
         return try result.get()
     }
 
-    /// Room for decoding an input's value, where that is a picture: to be released once it is decoded.
+    /// Reserves memory for decoding an input's value if it is a picture; release it when the picture is decoded.
+    /// Otherwise nil.
     func decodeRoom(
         for value: FeatureValue?, plan: InputPlan, options: PredictionOptions, keeping kept: Int = 0
     ) async throws(InferenceError) -> DecodeBudget.Room? {
         guard case .image(let pipeline) = plan.kind, case .image(let image)? = value else { return nil }
         var bytes = pipeline.demand(of: image).memory
-        // A header that cannot be read, or is over a limit, is refused by the decoder before it takes memory.
+        // If the header cannot be read, or is over a limit, the decoder refuses the picture before it takes memory.
         if kept > 0 || pipeline.spec.openSize != nil, let info = try? pipeline.judged(image) {
             bytes = Self.memory(
                 bytes + pipeline.openTensorBytes(info, image.decoding(options)), of: info, keeping: kept)
@@ -123,8 +125,8 @@ extension Model {
         return try await Self.room(bytes, options, of: plan.description.name)
     }
 
-    /// Room for decoding, once there is some before the deadline.
-    /// - Parameter input: the name of the input that is refused where the budget is too small for it; nil for several.
+    /// Reserves memory for decoding, and waits for it until the deadline.
+    /// - Parameter input: the name of the input in the error if the budget is too small for it; nil for several.
     static func room(
         _ bytes: Int, _ options: PredictionOptions, of input: String?
     ) async throws(InferenceError) -> DecodeBudget.Room? {

@@ -1,6 +1,6 @@
 internal import FlowControl
 
-/// The measurements of the performance report, beyond predictions.
+/// The measurements of the performance report other than predictions.
 extension Model {
     /// The time of each layer in several inferences on zeros; the model must have been compiled with profiling.
     package func layerProfiles(runs: Int) async throws(InferenceError) -> [[LayerProfile]] {
@@ -20,7 +20,7 @@ extension Model {
         }
     }
 
-    /// Decodes a picture into an input tensor of the pool, as a prediction does, and goes no further.
+    /// Decodes a picture into an input tensor of the pool, as a prediction does, without running the model.
     package func decode(_ image: EncodedImage) throws(InferenceError) {
         guard plan.inputs.count == 1, let input = plan.inputs.first, case .image = input.kind else {
             throw .unsupported(model: description.name, reason: "does not take one image")
@@ -33,12 +33,12 @@ extension Model {
         _ = try filler.fill(tensor, with: .image(image), plan: input)
     }
 
-    /// The number of bytes that one more prediction in flight holds in the engine: its request with the outputs, and
-    /// its inputs. The decoded rows of a picture come on top while it is decoded; the model's weights and the memory of
-    /// the engine's streams are there once.
+    /// The number of bytes that each additional prediction in flight holds in the engine: its request with the outputs,
+    /// and its inputs. Decoding a picture takes memory for its rows in addition; the model's weights and the memory of
+    /// the engine's streams exist only once.
     /// - Parameters:
     ///   - count: the number of requests to average over.
-    ///   - resident: the bytes of this process in memory.
+    ///   - resident: returns the resident memory of this process in bytes.
     /// - Returns: nil if it is unknown.
     package func bytesPerPrediction(
         count: Int, resident: () -> Int?
@@ -49,7 +49,7 @@ extension Model {
             for _ in 0..<count {
                 let request = try compiled.makeRequest()
                 try setInputs(of: request, to: try zeros())
-                // Memory that was never touched is not there: each has to have run.
+                // Memory becomes resident only when it is used, so each request must run.
                 try await request.runAnything()
                 requests.append(request)
             }
@@ -60,7 +60,7 @@ extension Model {
         }
     }
 
-    /// True if all inputs can be zeros: none is a string, or of open shape.
+    /// True if all inputs can be zeros: none is a string or has an open shape.
     var hasZeros: Bool { plan.hasZeros }
 
     private func zeros() throws(EngineError) -> [any EngineTensor] {

@@ -7,23 +7,23 @@ extension Model {
     /// The tasks of a model other than classification.
     package var tasks: [ObservationTask] { observations.map(\.output.task) }
 
-    /// The routes that it answers, and what is missing for others, for those who asked for something else.
+    /// The routes that it answers, and the reason it lacks others, for error messages.
     package var abilities: String {
         if pipeline != nil { return "it is a pipeline, and answers /detect" }
         let routes = tasks.map { "/\($0.rawValue)" } + (isImageClassifier ? ["/classify"] : []) + ["/predict"]
         return "it answers " + routes.joined(separator: ", ") + (provenance?.explanation.map { "; \($0)" } ?? "")
     }
 
-    /// The description of what it finds for a task; nil if it does not do it.
+    /// The description of its output for a task; nil if it does not perform the task.
     package func observationOutput(for task: ObservationTask) -> ObservationOutput? {
         observations.first { $0.output.task == task }?.output
     }
 
-    /// The length of its embeddings; nil if it gives none.
+    /// The length of its embeddings; nil if it computes none or the length is not fixed.
     package var embeddingDimension: Int? { observations.first { $0.output.task == .embed }?.dimension }
 
-    /// Finds in one picture what a request asks for.
-    /// - Throws: `unsupported` where the model does not do that; ``InferenceError`` as for predictions.
+    /// Runs the model on one picture, and reads the results that a request asks for.
+    /// - Throws: `unsupported` if the model does not perform the task; ``InferenceError`` as for predictions.
     package func observations(
         of image: EncodedImage, request: ObservationRequest, options: PredictionOptions = PredictionOptions()
     ) async throws(InferenceError) -> ObservationResult {
@@ -32,7 +32,7 @@ extension Model {
         return try await observations(of: [image], request: request, options: options, slot: slot)[0].get()
     }
 
-    /// The same in a slot that is held, of the model alone, for one picture.
+    /// The results for one picture, with a slot that the caller holds; without the stages of a pipeline.
     func observation(
         of image: EncodedImage, request: ObservationRequest, options: PredictionOptions, slot: Slot
     ) async throws(InferenceError) -> ObservationResult {
@@ -45,7 +45,7 @@ extension Model {
         }
     }
 
-    /// The same for several pictures in one inference; see ``classifications(of:top:threshold:options:slot:)``.
+    /// The results for several pictures in one inference; see ``classifications(of:top:threshold:options:slot:)``.
     package func observations(
         of images: [EncodedImage], request: ObservationRequest, options: PredictionOptions, slot: Slot
     ) async -> [Result<ObservationResult, InferenceError>] {
@@ -65,7 +65,7 @@ extension Model {
         }
     }
 
-    /// The picture that a stage of a pipeline sees of a find, in a slot that is held; see
+    /// The picture that a stage of a pipeline gets for a detection, with a slot that the caller holds; see
     /// ``PipelineRun/explanation(of:_:finds:)``.
     package func explanation(
         of image: EncodedImage, _ way: [Pipeline.Stage], finds: [Int], request: ObservationRequest,
@@ -76,7 +76,7 @@ extension Model {
 
     private func pipelineRun(_ request: ObservationRequest, _ options: PredictionOptions, _ slot: Slot) -> PipelineRun {
         var options = options
-        // Of one tensor: a pipeline fills many.
+        // These options apply to one tensor; a pipeline fills many.
         (options.keeps, options.decoded) = (nil, nil)
         return PipelineRun(
             detector: pipeline?.detector ?? self, pipeline: pipeline, request: request, options: options, slot: slot)
@@ -97,7 +97,7 @@ extension Model {
         return outcomes
     }
 
-    /// Counts requests of a pipeline; its models count what they run themselves.
+    /// Counts requests of a pipeline; its models count their own inferences.
     private func ends(_ times: [StageTimes?], in slot: Slot) {
         let now = MonotonicInstant.now
         lastUse.store(now.nanoseconds, ordering: .relaxed)
@@ -112,7 +112,7 @@ extension Model {
         }
     }
 
-    /// - Throws: where the model does not do what is asked, or has no class of a name.
+    /// - Throws: if the model does not perform the task, or has no class of a requested name.
     private func reader(
         of request: ObservationRequest, _ options: PredictionOptions
     ) throws(InferenceError) -> ObservationReader {
@@ -123,8 +123,8 @@ extension Model {
         return try ObservationReader(plan, model: description.name, request: request, options: options)
     }
 
-    /// The reason why a model does not answer a request for a task, for those that can say so before a body is read;
-    /// nil if it does.
+    /// The error for a request with a task that the model does not perform, known before a body is read; nil if it
+    /// performs the task.
     package func refusal(of request: ObservationRequest) -> InferenceError? {
         do throws(InferenceError) {
             _ = try reader(of: request, PredictionOptions())
@@ -136,7 +136,7 @@ extension Model {
 }
 
 extension PredictionOptions {
-    /// The same with the thresholds of a request, for models that suppress boxes themselves.
+    /// The options with the thresholds of a request, for models that suppress boxes themselves.
     fileprivate func choosing(_ request: ObservationRequest) -> PredictionOptions {
         var options = self
         options.detectionThresholds.confidence = request.threshold

@@ -4,8 +4,8 @@ internal import ImagePipeline
 internal import Synchronization
 internal import SystemSupport
 
-/// Pictures whose tensors take their size. Their headers are read before anything is allocated: the size decides on
-/// shapes and memory.
+/// Predictions on pictures that determine the size of their tensors. The pictures' headers are read before
+/// memory is allocated, because the size determines shapes and memory.
 extension Model {
     /// A picture that a separate process decodes.
     private struct Opened {
@@ -14,7 +14,8 @@ extension Model {
         let picture: ConfinedPicture
     }
 
-    /// Reads the sizes of an item's pictures, and waits for the memory that these take: for a model with open ones.
+    /// Reads the sizes of an item's pictures, and waits for the memory that they need. For a model with open picture
+    /// sizes.
     func sized(
         _ options: PredictionOptions, value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?
     ) async throws(InferenceError) -> SizedItem {
@@ -69,19 +70,19 @@ extension Model {
         return overflow ? .max : sum
     }
 
-    /// Notes what an inference on pictures of their own size took.
+    /// Records the cost of an inference on pictures of open size.
     func learn(_ item: SizedItem, from outputs: any EngineOutputs, inference: UInt64) {
         let pixels = item.specs.reduce(0) { $0 + $1.width * $1.height },
             input = item.specs.reduce(0) { $0 + $1.byteCount }
         let output = plan.outputs.reduce(0) { sum, output in
-            // An output that cannot be reached fails where it is read.
+            // An output that cannot be accessed fails later, when it is read.
             sum + ((try? outputs.withOutput(output.index) { _, raw in raw.count }) ?? 0)
         }
         openCost.withLock { $0.learn(pixels: pixels, input: input, output: output, inference: inference) }
     }
 
-    /// Nanoseconds that the inference on a picture of its own size takes, roughly; 0 for a fixed size, whose inferences
-    /// are all alike.
+    /// The approximate nanoseconds of the inference on a picture of open size; 0 for a fixed size, because all
+    /// inferences then take equally long.
     func inferenceTime(of image: EncodedImage, _ input: InputPlan) -> UInt64 {
         guard let pipeline = input.openPicture, let info = try? pipeline.judged(image) else { return 0 }
         return openCost.withLock { $0.inference(pipeline.spec.settled(for: info)) }
@@ -89,13 +90,13 @@ extension Model {
 }
 
 extension ImagePipeline {
-    /// Bytes of the tensor of a picture of its own size, and of the picture that `explain` makes of it; 0 for a fixed
-    /// size, whose tensors are the model's.
+    /// The memory in bytes of the tensor of a picture of open size, and of the picture that `explain` makes of it; 0
+    /// for a fixed size, because the model holds those tensors.
     func openTensorBytes(_ info: ImageInfo, _ options: ImageDecodeOptions) -> Int {
         spec.openSize == nil ? 0 : 2 * spec.settled(for: info, options: options).byteCount
     }
 
-    /// The content of a picture's header, if it is within the limits.
+    /// Reads a picture's header, and checks it against the limits.
     func judged(_ image: EncodedImage) throws(ImageError) -> ImageInfo {
         if let pixels = image.pixels {
             guard let window = image.window else { return pixels.info }

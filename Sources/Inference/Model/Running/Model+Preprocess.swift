@@ -2,7 +2,7 @@ internal import FlowControl
 public import ImagePipeline
 internal import SystemSupport
 
-/// A picture as a model sees it.
+/// A picture in the form that a model gets.
 public struct PreprocessedImage: Sendable {
     /// The preprocessing steps.
     public let report: PreprocessingReport
@@ -18,14 +18,14 @@ public struct PreprocessedImage: Sendable {
         }
     }
 
-    /// The tensor as a picture: as the model sees it, but without normalization.
+    /// The tensor as a picture: the model's view, but without normalization.
     public func png() throws(ImageError) -> [UInt8] {
         try tensor.lent { (raw) throws(ImageError) in try PixelReconstruction(undoing: spec).png(raw) }
     }
 }
 
 extension Model {
-    /// The specification of the tensor that a picture becomes; nil for a model that does not take one.
+    /// The specification of the tensor for a picture; nil for a model that does not take one.
     package var imageSpec: ImageTensorSpec? {
         description.imageInput.flatMap { pictureInput($0.name)?.pipeline.spec }
     }
@@ -34,14 +34,14 @@ extension Model {
     /// with the pipeline that the model was trained with.
     ///
     /// Takes no slot. Computes on the calling thread.
-    /// - Parameter input: the name of the input that it is for; nil for the only one that takes pictures.
+    /// - Parameter input: the name of the input; nil for the only one that takes pictures.
     public func preprocess(
         _ image: EncodedImage, of input: String? = nil, options: PredictionOptions = PredictionOptions()
     ) throws(InferenceError) -> PreprocessedImage {
         try preprocess(image, of: input, options: options) { Task.isCancelled }
     }
 
-    /// Preprocesses on a separate thread of low priority, since it is rarely requested.
+    /// Preprocesses on a separate thread of low priority, because it is rarely requested.
     package func preprocess(
         givingWay image: EncodedImage, of input: String? = nil, options: PredictionOptions
     ) async throws(InferenceError) -> PreprocessedImage {
@@ -93,7 +93,7 @@ extension Model {
 }
 
 extension [UInt8] {
-    /// The bytes, lent out; typed errors pass through, which the standard library's own method does not let them.
+    /// Calls `body` with the bytes, and rethrows its typed errors, unlike the standard library's method.
     fileprivate func lent<R>(_ body: (UnsafeRawBufferPointer) throws(ImageError) -> R) throws(ImageError) -> R {
         let result = withUnsafeBytes { raw -> Result<R, ImageError> in
             do throws(ImageError) {

@@ -8,8 +8,8 @@ extension Model {
     /// Runs the model once, for one item.
     /// - Parameters:
     ///   - slot: held by the caller until the outputs are no longer needed.
-    ///   - shapes: the extents of inputs that the model leaves open, by position.
-    ///   - value: the value of the input at a position; nil where the prediction leaves it out.
+    ///   - shapes: the shapes of inputs that the model leaves open, by position.
+    ///   - value: returns the value of the input at a position; nil if the prediction omits it.
     ///   - read: called while the infer request is held.
     func run<R: Sendable>(
         options: PredictionOptions,
@@ -21,7 +21,7 @@ extension Model {
         var item = FilledItem(), run = InferenceRun(in: slot)
         let sized: SizedItem?
         do throws(InferenceError) {
-            // Asked here, because the call alone takes memory for all that it might do.
+            // Checked here, because the call itself allocates memory for everything that it might do.
             sized = plan.hasOpenPictures ? try await self.sized(options, value: value) : nil
         } catch {
             counted.withLock { run.count(in: &$0) }
@@ -43,10 +43,11 @@ extension Model {
         }
     }
 
-    /// One inference, stage by stage. What a stage takes is given back when the last has ended, in the reverse order.
+    /// Runs one inference, stage by stage. The resources of all stages are released after the last one, in reverse
+    /// order.
     /// - Parameters:
     ///   - run: the inference at its beginning.
-    ///   - fill: puts the values into the tensors; returns an answer if there is nothing to be inferred.
+    ///   - fill: writes the values into the tensors; returns an answer if no inference is needed.
     ///   - read: reads the answer while the infer request is held.
     func perform<R>(
         _ run: consuming InferenceRun, options: PredictionOptions, shapes: [Int: Shape] = [:],
@@ -63,7 +64,7 @@ extension Model {
         defer { PredictionsUnderWay.end() }
         run.isChecked()
         let inputs = try takeTensors(for: run, shapes: shapes)
-        // The engine has released them by then: whatever became of the task, the inference was waited for.
+        // The engine has released the tensors by then: even a cancelled task waits for the inference.
         defer { if run.batch == nil { tensors.giveBack(inputs) } }
         if let answer = try await fill(inputs.tensors, &run) { return answer }
         let pooled = try await infer(&run, on: inputs.tensors, options)
@@ -73,9 +74,9 @@ extension Model {
         return try read(pooled.request, &run)
     }
 
-    /// A slot for the public calls: the caller's own, or the next that is free before the deadline. Below them a slot
-    /// is always held.
-    /// - Parameter count: the number of items, each of which has failed where there is no slot.
+    /// Returns the slot for a public call: the caller's own, or the next that is free before the deadline. All inner
+    /// functions require a slot.
+    /// - Parameter count: the number of items that count as failed if no slot is obtained.
     func admit(
         _ given: Slot?, _ options: PredictionOptions, for count: Int = 1
     ) async throws(InferenceError) -> Slot {
@@ -97,7 +98,7 @@ extension Model {
         if given == nil { slot.release() }
     }
 
-    /// Tensors for the inputs: of the pool for one item, new ones for several.
+    /// Takes tensors for the inputs: from the pool for one item, new ones for several.
     private func takeTensors(
         for run: borrowing InferenceRun, shapes: [Int: Shape]
     ) throws(InferenceError) -> InputTensors {
@@ -109,10 +110,10 @@ extension Model {
         }
     }
 
-    /// Puts one item into its tensors.
+    /// Writes one item into its tensors.
     /// - Parameters:
-    ///   - sized: the item's pictures, where their sizes are their own.
-    ///   - tensor: the item's tensor of the input at a position.
+    ///   - sized: the item's pictures, if their sizes are open.
+    ///   - tensor: returns the item's tensor of the input at a position.
     func fill(
         _ options: PredictionOptions, _ sized: SizedItem? = nil, tensor: (Int) -> any EngineTensor,
         value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?
@@ -156,11 +157,11 @@ extension Model {
         return try await takeRequest(until: deadline)
     }
 
-    /// The most runs of one inference while failures of others make its answer doubtful.
+    /// The maximum number of attempts at one inference while failures of other inferences make its answer doubtful.
     private static let mostAttempts = 4
 
     /// Runs the engine.
-    /// - Returns: the infer request with the answer.
+    /// - Returns: the infer request that holds the answer.
     private func infer(
         _ run: inout InferenceRun, on tensors: [any EngineTensor], _ options: PredictionOptions
     ) async throws(InferenceError) -> RequestPool.PooledRequest {
@@ -181,7 +182,7 @@ extension Model {
         }
     }
 
-    /// Hands tensors, one for each input in the plan's order, to a request.
+    /// Sets the input tensors of a request, one for each input in the plan's order.
     func setInputs(of request: any InferRequest, to tensors: [any EngineTensor]) throws(EngineError) {
         for (position, input) in plan.inputs.enumerated() {
             try request.setInput(input.index, to: tensors[position])
@@ -189,7 +190,7 @@ extension Model {
     }
 }
 
-/// An item that was put into its tensors.
+/// The result of writing an item into its tensors.
 struct FilledItem {
     /// The first picture that was decoded.
     var image: ImageInfo?

@@ -2,7 +2,7 @@ internal import FlowControl
 internal import SystemSupport
 
 extension Model {
-    /// Shapes that do not go together are the caller's mistake, and not for the engine to stumble over.
+    /// Refuses shapes that do not match each other as an invalid input, before the engine runs with them.
     func check(_ shapes: [Int: Shape], deadline: MonotonicInstant?) async throws(InferenceError) {
         guard !shapes.isEmpty else { return }
         let byIndex = Dictionary(shapes.map { (plan.inputs[$0].index, $1) }, uniquingKeysWith: { first, _ in first })

@@ -7,23 +7,23 @@ extension Model {
     /// The state of the variant for single-stream predictions; nil for a model without one.
     public var singleStreamReport: SingleStreamReport? { singleStream.report }
 
-    /// True while a variant is being compiled anywhere in this process: exit(3) would take away what the engine uses
-    /// meanwhile.
+    /// True while a variant is being compiled anywhere in this process: exit(3) would destroy objects that the engine
+    /// still uses.
     package static var isCompilingForSingleStream: Bool { compiling.load(ordering: .relaxed) > 0 }
     private static let compiling = Atomic<Int>(0)
-    /// Each takes all processors.
+    /// Compiles one variant at a time, because each compilation uses all processors.
     private static let gate = LoadGate(limit: 1)
 
-    /// An infer request: the variant's where nothing else is under way, or the next of the pool. A prediction that
-    /// others join keeps the variant's threads for the rest of its inference.
+    /// Takes an infer request: the variant's if no other prediction is under way, otherwise the next of the pool. A
+    /// prediction keeps the variant's threads for its whole inference, even if others begin meanwhile.
     func takeRequest(until deadline: MonotonicInstant?) async throws(InferenceError) -> RequestPool.PooledRequest {
         if PredictionsUnderWay.isOne, let pooled = singleStream.takeRequest() { return pooled }
         return try await requests.acquire(deadline: deadline)
     }
 
-    /// A prediction has run. Where it is one of those that the variant would be of use for, that is compiled now, while
-    /// requests continue.
-    /// - Parameter alone: whether nothing else was under way when the inference began.
+    /// Records a prediction. If the variant is now worth its memory, compiles it in the background while requests
+    /// continue.
+    /// - Parameter alone: whether no other prediction was under way when the inference began.
     func considerSingleStream(_ times: StageTimes, alone: Bool) {
         guard
             let recipe = singleStream.ran(
@@ -33,14 +33,13 @@ extension Model {
         Task.detached { await self.compileForSingleStream(recipe) }
     }
 
-    /// Compiles the variant for single-stream predictions now, if there is to be one and it is not there. For
-    /// measurements.
+    /// Compiles the single-stream variant now, if the policy allows one and it is not compiled yet. For measurements.
     package func prepareForSingleStream() async {
         guard let recipe = singleStream.begin() else { return }
         await compileForSingleStream(recipe)
     }
 
-    /// Releases the variant if it has not been of use for a while.
+    /// Releases the variant if it has not been used for a while.
     package func releaseUnusedVariant(at now: MonotonicInstant = .now) { singleStream.releaseUnused(at: now) }
 
     private func compileForSingleStream(_ recipe: SingleStreamVariant.Recipe) async {
@@ -49,7 +48,7 @@ extension Model {
         await Self.gate.run(Self.gate.arrive(LoadCost())) {
             let start = MonotonicInstant.now
             let before = Process.residentBytes
-            // The client that made it necessary sends its next request meanwhile.
+            // Low priority, because the client that caused the compilation sends its next request meanwhile.
             let compiled = await LoaderThread.run {
                 LowPriority.run { Result { () throws(EngineError) in try SingleStreamVariant(recipe) } }
             }
@@ -61,7 +60,8 @@ extension Model {
         }
     }
 
-    /// Runs the variant once: what the engine puts off until the first inference is done before a client waits for it.
+    /// Runs the variant once, so that work which an engine defers to the first inference is done before clients wait
+    /// for it.
     private func warmUp(_ compiled: Result<SingleStreamVariant, EngineError>) async -> Result<
         SingleStreamVariant, EngineError
     > {

@@ -7,8 +7,8 @@ internal import SystemSupport
 
 /// A model that is loaded and ready (Core ML's `MLModel`).
 ///
-/// Not an actor, because an actor would serialize predictions. Any number of tasks may call it at once; ``limiter``
-/// limits how many of them hold memory, and the engine's infer requests limit how many run.
+/// Not an actor, because an actor would serialize predictions. Any number of tasks may call it at the same time;
+/// ``limiter`` limits how many of them hold memory, and the engine's infer requests limit how many run.
 ///
 /// ```swift
 /// let model = try await Model.load(contentsOf: "models/digits", configuration: ModelConfiguration())
@@ -17,7 +17,7 @@ internal import SystemSupport
 public final class Model: Sendable {
     /// The model's metadata, inputs and outputs.
     public let description: ModelDescription
-    /// No other model of this process, loaded before or after it, has the same number.
+    /// A number that is unique among all models of this process, including released ones.
     package let number = Model.numbers.add(1, ordering: .relaxed).newValue
     private static let numbers = Atomic<UInt64>(0)
     /// The configuration that it was loaded with.
@@ -27,29 +27,29 @@ public final class Model: Sendable {
     /// The report of its load.
     public var loadReport: LoadReport { load.withLock { $0 } }
     let load: Mutex<LoadReport>
-    /// The time when the last prediction ended, on CLOCK_MONOTONIC.
+    /// The time when the last prediction ended, in nanoseconds of CLOCK_MONOTONIC.
     let lastUse = Atomic<UInt64>(MonotonicInstant.now.nanoseconds)
     /// Statistics since it was loaded.
     public var statistics: ModelStatistics { counted.withLock { $0 } }
     let counted = Guarded(ModelStatistics())
     /// The device that it runs on.
     package var device: String { compiled.executionDevices }
-    /// The number of infer requests: predictions that can be in the engine at the same time.
+    /// The number of infer requests, which is the number of predictions that can be in the engine at the same time.
     public var instances: Int { requests.count }
     /// The value of `options` in `model.json`, for clients.
     public let options: JSONValue?
     /// The sources of the model's description; nil if it has a model.json.
     public let provenance: ModelProvenance?
 
-    // Computed once, because each request needs them.
+    // Computed once, because each request needs these values.
 
     /// True if it takes one picture.
     package let takesOnePicture: Bool
-    /// The labels that `classify` returns; nil if there are none.
+    /// The labels that `classify` returns; nil if the model has no labels.
     package let classLabels: [String]?
-    /// The classes that `classify` chooses from; nil if there are none.
+    /// The classes that `classify` selects from; nil if the model has no classes.
     let ownClasses: ClassificationReader.Classes?
-    /// True if it takes one picture and gives classes.
+    /// True if it takes one picture and returns classes.
     package let isImageClassifier: Bool
     /// The bundle's folder, or the model file.
     package let path: String
@@ -57,31 +57,31 @@ public final class Model: Sendable {
     let stamp: BundleStamp
     let compiled: any CompiledModel
     let plan: ModelPlan
-    /// The plans for reading its outputs as observations of a picture, where the bundle describes them.
+    /// The plans for reading its outputs as observations of a picture, if the bundle describes them.
     let observations: [ObservationPlan]
     let requests: RequestPool
-    /// The model once more, for several items in one inference; nil if the bundle does not ask for that.
+    /// The model compiled for several items in one inference; nil if the bundle does not request it.
     let batch: BatchVariant?
     let tensors: InputTensorPool
-    /// The memory that the engine may keep for sizes of inputs; nil of a pipeline: its models have their own.
+    /// The memory that the engine may keep for different input sizes; nil for a pipeline: its models have their own.
     private let shapeMemory: DecodeBudget.Reservation?
-    /// The model once more, for predictions that nothing else runs beside.
+    /// The model compiled for predictions that run while no other does.
     let singleStream: SingleStreamSlot
     /// Reports scores that are not confidences.
     package let scoreWatch = ScoreWatch()
     /// The answers of one stream, for the canary; nil if they were not compared.
     let reference = Mutex<Reference?>(nil)
-    /// The difference that the canary found between its streams and one; nil if there is none.
+    /// The difference that the canary found between its streams and one stream; nil if it found none.
     let laterDifference = Mutex<String?>(nil)
-    /// The goldens that agreed at the load, for the canary; the next first.
+    /// The goldens that agreed at the load, for the canary, in the order of their next use.
     let goldens = Mutex<ArraySlice<GoldenPicture>>([])
-    /// The cost of pictures of their own size.
+    /// The cost of pictures of open size.
     let openCost = Mutex(OpenCost())
-    /// The results of trying the shapes that callers bring to open axes.
+    /// The checks of the shapes that callers give to open axes.
     let shapeChecks: ShapeChecks
-    /// The stages, of a pipeline; nil for a model.
+    /// The stages of a pipeline; nil for a model.
     package let pipeline: Pipeline?
-    /// The pipelines that keep this model: it is not idle while there is one.
+    /// The number of pipelines that keep this model: it is not idle while a pipeline does.
     let pipelines = Atomic<Int>(0)
 
     // Wide: the parts of a loaded model, each under its name, from one place.
@@ -132,7 +132,7 @@ public final class Model: Sendable {
                 limit: slots, queueCapacity: configuration.queueCapacity, maxWait: configuration.maxWait,
                 policy: configuration.overloadPolicy, overloadTarget: configuration.overloadTarget))
         do throws(EngineError) {
-            // One more than there are slots: the canary waits here without holding one.
+            // One more than the number of slots, because the canary waits for a request without holding a slot.
             requests = try RequestPool(compiled, count: instances, waiters: slots + 1)
         } catch {
             throw .engine(error)
@@ -144,7 +144,8 @@ public final class Model: Sendable {
         }
     }
 
-    /// A pipeline: its detector under another name, with stages. Slots and infer requests are the detector's.
+    /// Creates a pipeline: its detector under another name, with stages. It shares the detector's slots and infer
+    /// requests.
     init(
         _ pipeline: Pipeline, bundle: ModelBundle, version: String?, configuration: ModelConfiguration,
         loadReport: LoadReport
@@ -167,7 +168,7 @@ public final class Model: Sendable {
         observations = detector.observations.filter { $0.output.task == .detect }
         ownClasses = Self.classes(description, plan, observations, nil, scoreWatch)
         compiled = detector.compiled
-        // Each picture has its own slot.
+        // A pipeline has no batches: each picture has its own slot.
         batch = nil
         singleStream = SingleStreamSlot(nil, worth: configuration.singleStream.worth)
         self.configuration = configuration
@@ -189,7 +190,7 @@ public final class Model: Sendable {
     /// The time when the last prediction ended, or the model was loaded.
     var lastActivity: MonotonicInstant { MonotonicInstant(nanoseconds: lastUse.load(ordering: .relaxed)) }
 
-    /// Releases what is kept for the next predictions: for when none come.
+    /// Releases the tensors that are kept for the next predictions. Call it when no predictions arrive.
     func releaseMemory() {
         tensors.releaseAll()
     }
@@ -217,7 +218,7 @@ public final class Model: Sendable {
         }.finished()
     }
 
-    /// All outputs, as the bundle describes them.
+    /// Reads all outputs, as the bundle describes them.
     func prediction(
         in engineOutputs: any EngineOutputs, image: ImageInfo?, times: StageTimes
     ) throws(InferenceError) -> Prediction {
@@ -228,7 +229,7 @@ public final class Model: Sendable {
         return Prediction(outputs: DictionaryFeatureProvider(values), image: image, times: times)
     }
 
-    /// The same, where pictures that have taken the size of the one that was sent are not encoded yet.
+    /// Reads all outputs; pictures that must be scaled back to the size of the picture sent are not encoded yet.
     private func unfinished(
         in engineOutputs: any EngineOutputs, image: ImageInfo?, times: StageTimes, _ options: PredictionOptions
     ) throws(InferenceError) -> UnfinishedPrediction {
@@ -262,8 +263,8 @@ public final class Model: Sendable {
         }
     }
 
-    /// Runs the model once and hands out the outputs as they lie in the engine's memory, in the bundle's order; arrays
-    /// are the engine's own tensors, without the bundle's transforms.
+    /// Runs the model once and passes the outputs in the engine's memory to `read`, in the bundle's order. Arrays are
+    /// the engine's own tensors, without the bundle's transforms.
     /// - Parameter read: called while the infer request is held: it should only copy.
     package func tensors<R: Sendable>(
         from features: some FeatureProvider, options: PredictionOptions, slot: Slot,
@@ -283,7 +284,7 @@ public final class Model: Sendable {
         }
     }
 
-    /// One output's memory within the next's: each is lent for the time of a call.
+    /// Reads the first output, and calls itself for the others while that output's memory is valid.
     static func views<R>(
         _ rest: ArraySlice<OutputPlan>, of request: any EngineOutputs, _ views: [TensorView],
         _ body: ([TensorView]) throws(InferenceError) -> R
@@ -304,7 +305,7 @@ public final class Model: Sendable {
     /// Classifies one picture.
     /// - Parameters:
     ///   - image: the encoded picture.
-    ///   - top: how many classes to return, 1 or more.
+    ///   - top: the number of classes to return, at least 1.
     ///   - threshold: the minimum confidence of a class in the result.
     ///   - slot: a slot that the caller already holds; nil takes a slot for the call.
     public func classification(
@@ -327,8 +328,8 @@ public final class Model: Sendable {
         }
     }
 
-    /// Runs the model once and blocks the calling thread until it is done. For command-line programs and scripts; never
-    /// use it in a task, because other tasks need its thread.
+    /// Runs the model once and blocks the calling thread until the prediction has ended. For command-line programs and
+    /// scripts; never call it in a task, because other tasks need its thread.
     public func prediction(
         from features: some FeatureProvider, options: PredictionOptions = PredictionOptions()
     ) throws(InferenceError) -> Prediction {
@@ -349,7 +350,7 @@ public final class Model: Sendable {
         from batch: [any FeatureProvider], options: PredictionOptions = PredictionOptions()
     ) async -> [Result<Prediction, InferenceError>] {
         if self.batch != nil, batch.count > 1 { return await predictions(inChunks: batch, options: options) }
-        // No more at a time than there are slots: a long batch must not fill the queue that others wait in.
+        // At most as many at a time as slots exist: a long batch must not fill the queue in which other requests wait.
         let width = Swift.min(batch.count, Swift.max(1, limiter.snapshot.limit))
         return await withTaskGroup(of: IndexedOutcome.self) { group in
             var outcomes: [IndexedOutcome] = []

@@ -1,14 +1,14 @@
 internal import FlowControl
 internal import Synchronization
 
-/// Predictions of a sequence's elements: made in parallel, delivered in order.
+/// Predicts a sequence's elements in parallel, and delivers the results in order.
 final class PredictionFlow: Sendable {
-    /// A result, and the place that it takes until it is read.
+    /// A result, and the place that it occupies until it is read.
     struct Item: Sendable {
         fileprivate let result: Result<Prediction, InferenceError>
         fileprivate let place: Slot
 
-        /// The result: its place is another's now.
+        /// Returns the result, and releases its place.
         func take() -> Result<Prediction, InferenceError> {
             place.release()
             return result
@@ -18,11 +18,11 @@ final class PredictionFlow: Sendable {
     typealias Results = AsyncThrowingStream<Item, any Error>
 
     private struct State {
-        /// Results that wait for those before them.
+        /// Results that wait for earlier ones.
         var waiting: [Int: Item] = [:]
-        /// The element whose result is handed on next.
+        /// The index of the element whose result is delivered next.
         var next = 0
-        /// True if the last result has been handed on.
+        /// True if the last result has been delivered.
         var isEnded = false
     }
 
@@ -31,17 +31,17 @@ final class PredictionFlow: Sendable {
     private let endsAtFailure: Bool
 
     /// - Parameters:
-    ///   - concurrency: elements that are worked on, or wait to be taken; at least 1.
+    ///   - concurrency: the number of elements that are being predicted or wait to be read; at least 1.
     ///   - endsAtFailure: whether the first failure is the last result.
     init(concurrency: Int, endsAtFailure: Bool = false) {
-        // The reader of the results may be as slow as it likes.
+        // No limit on the wait, because the reader of the results may be slow.
         places = InFlightLimiter(
             configuration: LimiterConfiguration(
                 limit: concurrency, queueCapacity: 1, maxWait: .seconds(3_153_600_000), policy: .defer))
         self.endsAtFailure = endsAtFailure
     }
 
-    /// Begins. Once. The work ends when the results are neither held nor iterated over any more.
+    /// Starts the work. Must be called once. The work is cancelled when the results are neither held nor iterated over.
     func start<Source: AsyncSequence & Sendable>(
         _ source: Source, model: Model, options: PredictionOptions
     ) -> Results where Source.Element: FeatureProvider {
@@ -51,12 +51,12 @@ final class PredictionFlow: Sendable {
         return results
     }
 
-    /// The next result of a flow that is not ended by failures; nil at the end, also where the source has failed.
+    /// The next result of a flow that failures do not end; nil at the end, also if the source has failed.
     static func next(of results: Results) async -> Result<Prediction, InferenceError>? {
         do {
             for try await item in results { return item.take() }
         } catch {
-            // As is documented: those who want to know of the source's failures take the throwing kind.
+            // Ignored, as documented: callers that need the source's failures use the throwing variant.
         }
         return nil
     }
@@ -70,7 +70,7 @@ final class PredictionFlow: Sendable {
             do {
                 var elements = source.makeAsyncIterator()
                 while true {
-                    // First a place, then an element: what has been read is worked on at once.
+                    // Takes a place before reading an element, so that each element is processed as soon as it is read.
                     let place = try await places.acquire()
                     guard let element = try await elements.next() else { break }
                     let number = index
@@ -81,15 +81,15 @@ final class PredictionFlow: Sendable {
                     }
                 }
             } catch {
-                // What was read before is still answered.
+                // Elements that were read before the failure are still answered.
                 failure = error
             }
         }
         continuation.finish(throwing: failure)
     }
 
-    /// Hands on what is next, and whatever has waited for it. Under the lock, so that the order holds: it wakes the
-    /// task that waits, and runs nothing of theirs.
+    /// Delivers the next result, and those that waited for it. Done under the lock to keep the order: delivering only
+    /// wakes the waiting task, and runs none of its code.
     private func put(_ item: Item, _ index: Int, into continuation: Results.Continuation) {
         let isEnd = state.withLock { state in
             state.waiting[index] = item
@@ -100,7 +100,7 @@ final class PredictionFlow: Sendable {
             }
             return state.isEnded
         }
-        // Ends what is under way, too.
+        // Also cancels the predictions under way.
         if isEnd { continuation.finish() }
     }
 }

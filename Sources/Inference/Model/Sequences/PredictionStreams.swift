@@ -1,12 +1,13 @@
 /// Predictions over a sequence of inputs, in three variants, like Core ML's Combine operators.
 ///
-/// Each result is returned as soon as it and those before it are complete, without waiting for the next element of the
-/// source. Nor is the source read further than `concurrency` elements ahead of the code that iterates over the results.
-/// A stream that is dropped, or whose iterating task is cancelled, stops the work.
+/// Each result is returned as soon as it and all earlier ones are complete, without waiting for the next element of the
+/// source. The source is read at most `concurrency` elements ahead of the code that iterates over the results. A stream
+/// that is dropped, or whose iterating task is cancelled, stops the work.
 extension AsyncSequence where Self: Sendable, Element: FeatureProvider {
-    /// A result for each element, in order; failures are elements too. A failure of the source ends the
-    /// sequence without another element.
-    /// - Parameter concurrency: how many elements are processed, or wait to be read, at the same time; at least 1.
+    /// A result for each element, in order; failures are elements too. A failure of the source ends the sequence
+    /// without another element.
+    /// - Parameter concurrency: the number of elements that are processed, or wait to be read, at the same time; at
+    ///   least 1.
     public func predictionResults(
         model: Model, options: PredictionOptions = PredictionOptions(), concurrency: Int = 2
     ) -> AsyncStream<Result<Prediction, InferenceError>> {

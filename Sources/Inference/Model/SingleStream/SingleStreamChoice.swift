@@ -1,42 +1,42 @@
 /// Chooses how single-stream predictions run, by measured times: like all others, or on the variant with more threads.
 ///
-/// More threads do not help if other programs use the processors, or for small models; and each takes processor time.
-/// So the variant must be a tenth faster, which is measured repeatedly. Once chosen, it is kept until it is a tenth
-/// slower: on processors that others use too, both ways take the same time now and then, and to change between them
-/// makes the slowest hundredth slower.
+/// More threads do not help if other programs use the processors, or for small models, and each thread takes processor
+/// time. The variant must therefore be 10 % faster, which is measured repeatedly. Once chosen, it is kept until it is
+/// 10 % slower: if other programs use the processors too, both alternatives occasionally take the same time, and
+/// switching between them increases the 99th percentile.
 package struct SingleStreamChoice: Sendable {
-    /// A mean in which the last eight or so count most, in nanoseconds.
+    /// A moving mean of about the last eight times, in nanoseconds.
     private struct Mean: Sendable {
         var value = 0.0
         var count = 0
 
         mutating func add(_ time: Double) {
             count += 1
-            // What was held up once says little.
+            // Limits the effect of a single delay.
             let time = count > SingleStreamChoice.samples ? min(time, value * 4) : time
             value += (time - value) / Double(min(count, 8))
         }
     }
 
     private var usual = Mean(), variant = Mean()
-    /// Predictions until the slower way runs again, and from then to the next time.
+    /// The number of predictions until the slower alternative runs again, and the present interval between such runs.
     private var left = SingleStreamChoice.shortestInterval, interval = SingleStreamChoice.shortestInterval
-    /// The faster way's time when the slower one last ran, or when its time changed.
+    /// The time of the faster alternative when the slower one last ran, or when its time changed.
     private var compared = 0.0
 
-    /// Predictions of each way before the two are compared.
+    /// The number of predictions of each alternative before the two are compared.
     private static let samples = 4
-    /// One prediction of this many runs the slower way, in case that has changed: each time twice as many, so that it
-    /// is not the slower way that makes the slowest hundredth.
+    /// The bounds of the interval, in predictions, at which the slower alternative runs once, in case it has become
+    /// faster. The interval doubles each time, so that the slower alternative does not increase the 99th percentile.
     private static let shortestInterval = 4, longestInterval = 1_024
-    /// A time has changed that is longer or shorter by this factor.
+    /// The factor by which a time must differ to count as changed.
     private static let change = 1.5
-    /// The most that the variant may take to be chosen and to be kept, as parts of the usual time.
+    /// The maximum time of the variant for choosing it, and for keeping it, as fractions of the usual time.
     private static let worth = 0.9, bearable = 1.1
     /// True if the variant won the last comparison.
     private var isChosen = false
 
-    /// Nothing is known yet.
+    /// A choice without measurements.
     package init() {}
 
     /// Chooses for the next prediction: true if it runs on the variant.
@@ -73,8 +73,7 @@ package struct SingleStreamChoice: Sendable {
         time <= other * (isChosen ? Self.bearable : Self.worth)
     }
 
-    /// True if the variant takes enough less to be worth its processor time and memory; also true as long as that is
-    /// not known.
+    /// True if the variant is enough faster to be worth its processor time and memory; also true while that is unknown.
     package var variantWins: Bool { !isKnown || isChosen }
 
     private var isKnown: Bool { min(usual.count, variant.count) >= Self.samples }

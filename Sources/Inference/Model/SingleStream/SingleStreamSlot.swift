@@ -1,16 +1,16 @@
 internal import Synchronization
 internal import SystemSupport
 
-/// The place of a model's variant for single-stream predictions. The variant takes about as much memory as the model,
-/// so it is there only where single-stream predictions come: no start waits for it.
+/// Holds a model's variant for single-stream predictions. The variant takes about as much memory as the model, so it is
+/// compiled only when single-stream predictions occur; loading a model does not wait for it.
 final class SingleStreamSlot: Sendable {
     private struct State {
         var variant: SingleStreamVariant?
         var choice = SingleStreamChoice()
-        /// The time when the variant may be compiled again, on CLOCK_MONOTONIC.
+        /// The earliest time when the variant may be compiled again, in nanoseconds of CLOCK_MONOTONIC.
         var notBefore: UInt64 = 0
         var report = SingleStreamReport()
-        /// A structure's field, for a closure that is itself what a `Guarded` holds is wrapped again at each use.
+        /// A field of a structure, because a closure that a `Guarded` holds directly is wrapped again at each access.
         var tell: @Sendable (SingleStreamReport) -> Void = { _ in }
     }
 
@@ -18,12 +18,12 @@ final class SingleStreamSlot: Sendable {
     private let recipe: SingleStreamVariant.Recipe?
     private let worth: SingleStreamPolicy.Worth
     private let predictions = Atomic<UInt64>(0)
-    /// Single-stream predictions since the last other one.
+    /// The number of single-stream predictions since the last other one.
     private let inARow = Atomic<Int>(0)
-    /// The time when the variant was last the better way for a single-stream prediction, on CLOCK_MONOTONIC.
+    /// The time when the variant was last the faster alternative, in nanoseconds of CLOCK_MONOTONIC.
     private let lastUse = Atomic<UInt64>(0)
 
-    /// - Parameter recipe: nil for a model that needs no variant.
+    /// - Parameter recipe: nil for a model that has no variant.
     init(_ recipe: SingleStreamVariant.Recipe?, worth: SingleStreamPolicy.Worth) {
         self.recipe = recipe
         self.worth = worth
@@ -32,7 +32,7 @@ final class SingleStreamSlot: Sendable {
         self.state = Guarded(state)
     }
 
-    /// The state of the variant; nil for a model that needs none.
+    /// The state of the variant; nil for a model that has no variant.
     var report: SingleStreamReport? {
         guard recipe != nil else { return nil }
         var report = state.withLock { $0.report }
@@ -40,11 +40,11 @@ final class SingleStreamSlot: Sendable {
         return report
     }
 
-    /// From now on `tell` is called when the variant has been compiled, could not be, or was released.
+    /// Sets the closure that is called when the variant has been compiled, compiling it has failed, or it was released.
     func whenChanged(_ tell: @escaping @Sendable (SingleStreamReport) -> Void) { state.withLock { $0.tell = tell } }
 
-    /// The variant's infer request for a single-stream prediction, where that is the better way and the request is
-    /// free.
+    /// The variant's infer request for a single-stream prediction, if the variant is chosen and the request is free;
+    /// otherwise nil.
     func takeRequest() -> RequestPool.PooledRequest? {
         guard recipe != nil, inARow.load(ordering: .relaxed) >= worth.before else { return nil }
         let (variant, wins) = state.withLock { state -> (SingleStreamVariant?, Bool) in
@@ -53,7 +53,8 @@ final class SingleStreamSlot: Sendable {
         }
         guard let variant else { return nil }
         guard let pooled = variant.requests.tryAcquire() else {
-            // An inference on it has failed: it is compiled again when single-stream predictions come.
+            // An inference on the request has failed: release the variant; it is compiled again when single-stream
+            // predictions continue.
             if variant.requests.hasVacancies { drop(variant) }
             return nil
         }
@@ -62,12 +63,12 @@ final class SingleStreamSlot: Sendable {
         return pooled
     }
 
-    /// A prediction has run.
+    /// Records a prediction.
     /// - Parameters:
-    ///   - alone: whether nothing else was under way, at the beginning of the inference and at its end.
+    ///   - alone: whether no other prediction was under way, at the start of the inference and at its end.
     ///   - inference: nanoseconds in the engine.
-    ///   - onVariant: whether it had the variant's request.
-    /// - Returns: what to compile now: where it was a single-stream one, and the variant would be of use.
+    ///   - onVariant: whether it used the variant's request.
+    /// - Returns: the recipe to compile now, if the variant has become worth its memory; otherwise nil.
     func ran(alone: Bool, inference: UInt64, onVariant: Bool) -> SingleStreamVariant.Recipe? {
         guard recipe != nil else { return nil }
         guard alone else {
@@ -79,14 +80,14 @@ final class SingleStreamSlot: Sendable {
         return count >= worth.inARow && inference >= worth.inference ? begin(mostResident: worth.mostResident) : nil
     }
 
-    /// Begins a compilation, and returns its recipe; nil if that has been done, or tried, or the process has more bytes
-    /// in memory.
+    /// Begins a compilation, and returns its recipe; nil if one was begun before, or it must not be tried again yet, or
+    /// the resident memory exceeds `mostResident` bytes.
     func begin(mostResident: Int = .max) -> SingleStreamVariant.Recipe? {
         state.withLock { state in
             let now = MonotonicInstant.now.nanoseconds
             guard recipe != nil, state.report.state == .notCompiled, now >= state.notBefore else { return nil }
             if mostResident < .max, (Process.residentBytes ?? .max) > mostResident {
-                // Looked at again in a minute.
+                // Check again in a minute.
                 state.notBefore = now &+ 60_000_000_000
                 return nil
             }
@@ -95,7 +96,7 @@ final class SingleStreamSlot: Sendable {
         }
     }
 
-    /// The end of what ``begin()`` began.
+    /// Stores the result of the compilation that ``begin()`` began.
     func settle(_ result: Result<SingleStreamVariant, EngineError>, load: UInt64, residentBytes: Int?) {
         lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
         change { state in
@@ -112,8 +113,8 @@ final class SingleStreamSlot: Sendable {
         }
     }
 
-    /// Releases the variant if for long enough no single-stream prediction has come, or it was not the better way for
-    /// them. It is compiled again when they come, or after an hour.
+    /// Releases the variant if it was not used, or was not the faster alternative, for the time of the policy. It is
+    /// compiled again for later single-stream predictions; if it was slower, not before an hour has passed.
     func releaseUnused(at now: MonotonicInstant) {
         guard let unused = worth.unused, let variant = state.withLock({ $0.variant }),
             now.nanoseconds > lastUse.load(ordering: .relaxed) &+ unused
@@ -132,11 +133,12 @@ final class SingleStreamSlot: Sendable {
             state.variant = nil
             state.report.state = .notCompiled
         }
-        // Not under the lock: an engine takes its time. A prediction that runs on it keeps it until its end.
+        // Release it outside of the lock, because an engine takes time for it. A prediction that runs on the variant
+        // keeps it until its end.
         withExtendedLifetime(variant) {}
     }
 
-    /// Nanoseconds before a variant that did not help is compiled again.
+    /// Nanoseconds before a variant that was slower may be compiled again.
     private static let respite: UInt64 = 3_600_000_000_000
 
     private func change(_ body: (inout State) -> Void) {
@@ -148,7 +150,7 @@ final class SingleStreamSlot: Sendable {
     }
 }
 
-/// The predictions that this process works on, those of all models together: from their slot to their answer.
+/// Counts the predictions of all models that are under way in this process, from their slot to their answer.
 enum PredictionsUnderWay {
     private static let count = Atomic<Int>(0)
 
@@ -158,6 +160,6 @@ enum PredictionsUnderWay {
     /// True if the caller's prediction is the only one.
     static var isOne: Bool { number == 1 }
 
-    /// The predictions that are under way.
+    /// The number of predictions under way.
     static var number: Int { count.load(ordering: .relaxed) }
 }

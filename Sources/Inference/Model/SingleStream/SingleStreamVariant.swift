@@ -1,25 +1,25 @@
 internal import SystemSupport
 
-/// A model compiled once more, for one prediction at a time on more threads.
+/// A model compiled again, for one prediction at a time with more threads.
 struct SingleStreamVariant: Sendable {
     let compiled: any CompiledModel
     /// One infer request.
     let requests: RequestPool
-    /// Worker threads of the engine.
+    /// The number of the engine's worker threads.
     let threads: Int
     /// The part of the memory for decoding that it may take for sizes of inputs.
     private let shapeMemory: DecodeBudget.Reservation
 
-    /// The parts that a variant is compiled from.
+    /// The data that a variant is compiled from.
     struct Recipe: Sendable {
         let engine: any Engine
         let source: ModelSource
         let stamp: BundleStamp
         let options: CompileOptions
-        /// The threads of every other prediction.
+        /// The number of threads of every other prediction.
         let threadsPerStream: Int
 
-        /// Nil if the policy wants no variant, or single-stream predictions have as many threads already.
+        /// Nil if the policy allows no variant, or every prediction already has as many threads.
         init?(
             _ policy: SingleStreamPolicy, source: ModelSource, stamp: BundleStamp, engine: any Engine,
             options: CompileOptions,
@@ -37,7 +37,7 @@ struct SingleStreamVariant: Sendable {
             options.hint = .latency
             options.threads = wanted
             options.streams = 1
-            // Shapes are checked already, by the model that it is a variant of.
+            // The model itself checks shapes.
             options.keepsModel = false
             self.options = options
         }
@@ -61,14 +61,14 @@ struct SingleStreamVariant: Sendable {
 
 /// A report on a model's variant for single-stream predictions.
 public struct SingleStreamReport: Sendable, Hashable {
-    /// The state of the variant, which is compiled when there are single-stream predictions.
+    /// The state of the variant, which is compiled only when single-stream predictions occur.
     public enum State: Sendable, Hashable {
         case notCompiled
         case compiling
         case ready
         case failed(reason: String)
 
-        /// The state's word in answers.
+        /// The state as a word in JSON answers.
         package var name: String {
             switch self {
             case .notCompiled: "not_compiled"
@@ -81,14 +81,14 @@ public struct SingleStreamReport: Sendable, Hashable {
 
     /// The state.
     public var state = State.notCompiled
-    /// Worker threads of the engine.
+    /// The number of the engine's worker threads.
     public var threads = 0
     /// Nanoseconds for reading, compiling and warming up.
     public var load: UInt64 = 0
-    /// True if it came from the cache of compiled models.
+    /// True if it was read from the cache of compiled models.
     public var isCached = false
     /// Bytes by which the process grew during the load, including memory of other work. Nil if unknown.
     public var residentBytes: Int?
-    /// Predictions that it has run.
+    /// The number of predictions that it has run.
     public var predictions: UInt64 = 0
 }

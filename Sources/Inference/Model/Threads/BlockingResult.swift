@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Hands a task's result to a thread that blocks for it.
+/// Passes a task's result to a thread that blocks until it is available.
 final class BlockingResult<Value: Sendable>: Sendable {
     private let result = Mutex<Result<Value, InferenceError>?>(nil)
     private let done = DispatchSemaphore(value: 0)

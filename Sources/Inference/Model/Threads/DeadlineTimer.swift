@@ -3,10 +3,10 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// Does something when a deadline passes, unless it is cancelled before.
+/// Runs actions when deadlines pass, unless they are removed before.
 ///
-/// One for the process. It is armed for the earliest deadline only: in the usual case (a deadline of a minute, an
-/// inference of milliseconds) entries come and go without the timer being touched.
+/// The process has one instance. It is armed for the earliest deadline only: in the usual case (a deadline of a minute,
+/// an inference of milliseconds) entries are added and removed without touching the timer.
 final class DeadlineTimer: Sendable {
     static let shared = DeadlineTimer()
 
@@ -16,13 +16,13 @@ final class DeadlineTimer: Sendable {
     private struct State {
         var entries: [UInt64: (deadline: MonotonicInstant, action: @Sendable () -> Void)] = [:]
         var nextID: UInt64 = 0
-        /// The deadline that the timer is armed for; nil when it sleeps.
+        /// The deadline that the timer is armed for; nil if it is not armed.
         var armed: MonotonicInstant?
-        /// Counts how often it was armed: of the checks that are planned only the last one counts.
+        /// The number of times it was armed: only the last scheduled check is valid.
         var turn: UInt64 = 0
     }
 
-    /// Calls `action` when the deadline has come. It is called under a lock and must be short and call nothing of this
+    /// Calls `action` when the deadline passes. The action runs under a lock, must be short, and must not call this
     /// timer.
     func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> UInt64 {
         let (id, turn) = state.withLock { state -> (UInt64, UInt64?) in
@@ -37,13 +37,13 @@ final class DeadlineTimer: Sendable {
         return id
     }
 
-    /// Forgets an entry. When this returns its action is not running and will not run.
+    /// Removes an entry. When this returns, its action is not running and will not run.
     func remove(_ id: UInt64) {
         _ = state.withLock { $0.entries.removeValue(forKey: id) }
     }
 
-    /// Nanoseconds until the next check at most. A check that no longer counts stays planned until its time: without
-    /// this they would gather, one for each short deadline among the long ones.
+    /// The maximum time until the next check, in nanoseconds. An obsolete check stays scheduled until its time: without
+    /// this limit they would accumulate, one for each short deadline among long ones.
     private static let longest: UInt64 = 1_000_000_000
 
     private func plan(_ turn: UInt64, for deadline: MonotonicInstant) {
@@ -53,7 +53,7 @@ final class DeadlineTimer: Sendable {
 
     private func check(_ turn: UInt64) {
         let next = state.withLock { state -> (turn: UInt64, deadline: MonotonicInstant)? in
-            // An earlier deadline has come after this check was planned: its own check does the work.
+            // An earlier deadline was added after this check was scheduled: its own check does the work.
             guard state.turn == turn else { return nil }
             let now = MonotonicInstant.now
             for (id, entry) in state.entries where entry.deadline <= now {

@@ -2,13 +2,13 @@ internal import Dispatch
 internal import Synchronization
 internal import SystemSupport
 
-/// Work that blocks for long (loading a model, reading folders), on a thread that ends with it.
+/// Runs work that blocks for long (loading a model, reading folders) on a thread that ends with it.
 ///
-/// Not a pool's thread: a load takes seconds, and requests wait for pool threads; a pool that sees one blocked starts
-/// another, and keeps it afterwards.
+/// Not a thread of a pool: a load takes seconds, and requests wait for the pool's threads; a pool that detects a
+/// blocked thread starts another, and keeps it afterwards.
 package enum LoaderThread {
-    /// Does the work and returns what it gives; the calling task only waits.
-    /// - Parameter givingWay: whether the work only gets what other threads leave of the processors.
+    /// Runs the work and returns its result; the calling task waits without blocking a thread.
+    /// - Parameter givingWay: whether the thread has low priority, so that it only takes idle processor time.
     package static func run<Value: Sendable>(
         givingWay: Bool = false, _ work: @escaping @Sendable () -> Value
     ) async -> Value {
@@ -17,8 +17,8 @@ package enum LoaderThread {
         }
     }
 
-    /// The results of some work on each of the items, in their order, a number of them at the same time: where each may
-    /// wait for a file system that does not answer, they wait together. Blocks.
+    /// Runs some work on each item, 32 at the same time, and returns the results in order. If file systems do not
+    /// answer, the items wait for them at the same time. Blocks.
     static func map<Item: Sendable, Value: Sendable>(
         _ items: [Item], _ work: @escaping @Sendable (Item) -> Value
     ) -> [Value] {
@@ -41,13 +41,13 @@ package enum LoaderThread {
         return values
     }
 
-    /// The number of items that ``map(_:_:)`` works on at the same time.
+    /// The number of items that ``map(_:_:)`` processes at the same time.
     private static let atOnce = 32
 
-    /// Looks at a path, for at most so long: nil then. For callers that may block.
+    /// Runs work that accesses a path, for at most `time`; nil after that. For callers that may block.
     ///
-    /// Looks at one path come one after the other, and one that waits for its turn for so long gives nil as well: a
-    /// path that hangs keeps one thread, however often it is looked at.
+    /// Accesses to one path are serialized, and one that waits longer than `time` for its turn also returns nil: a path
+    /// that hangs occupies one thread, however often it is accessed.
     package static func wait<Value: Sendable>(
         within time: Duration, on path: String, _ work: @escaping @Sendable () -> Value
     ) -> Value? {
@@ -72,20 +72,20 @@ package enum LoaderThread {
         return result.value.withLock { $0 }
     }
 
-    /// The turns of those who look at one path.
+    /// The turn of accesses to one path.
     private struct Turn {
         let isFree: DispatchSemaphore
-        /// The readers of a value, and those who wait for it.
+        /// The number of accesses that run or wait.
         var users = 0
 
         init() {
-            // Not 1 from the start: a semaphore may not end below the value that it began with.
+            // Not created with 1: a semaphore must not be released with a value below its initial one.
             isFree = DispatchSemaphore(value: 0)
             isFree.signal()
         }
     }
 
-    /// By path, as long as somebody looks.
+    /// By path, while accesses to it exist.
     private static let turns = Mutex<[String: Turn]>([:])
 
     private static func leave(_ path: String) {
@@ -108,14 +108,14 @@ package enum LoaderThread {
                 body()
             }
         } catch {
-            // No further thread can be started: one of the existing ones does the work.
+            // No further thread can be started: an existing one does the work.
             DispatchQueue.global(qos: .userInitiated).async(execute: body)
         }
     }
 
-    /// Does the work with a value to which the thread has no reference any more when this returns. A process that ends
-    /// right after it would otherwise unload the engine while the thread releases the engine's objects.
-    /// - Returns: what the work gives.
+    /// Runs work with a value that the thread no longer references when this returns. Otherwise a process that ends
+    /// right after it would unload the engine while the thread releases the engine's objects.
+    /// - Returns: the result of the work.
     static func run<Lent: Sendable, Value: Sendable>(
         lending value: Lent, _ work: @escaping @Sendable (Lent) -> Value?
     ) async -> Value? {

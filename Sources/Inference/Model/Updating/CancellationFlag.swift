@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Says to another thread that its work is no longer wanted.
+/// A flag that tells another thread to stop its work.
 final class CancellationFlag: Sendable {
     private let value = Atomic(false)
 

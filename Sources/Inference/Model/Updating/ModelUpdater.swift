@@ -5,15 +5,15 @@ internal import Glibc
 internal import JSON
 package import SystemSupport
 
-/// Updates a Core ML file that is made for it (`isUpdatable`): loads what is in front of the part that is trained,
-/// which gives the features of examples, and trains on them.
+/// Updates a Core ML file that is updatable (`isUpdatable`): loads the layers before the trainable part, which compute
+/// the features of examples, and trains the rest on these.
 package struct ModelUpdater: Sendable {
     private let updatable: UpdatableModel
     private let features: Model
-    /// The model file that is updated.
+    /// The path of the model file to update.
     package let file: String
 
-    /// The target of an example, as the client gives it.
+    /// The target of an example, in the form of the request.
     package enum Goal: Sendable, Hashable {
         case text(String)
         case integer(Int64)
@@ -25,7 +25,7 @@ package struct ModelUpdater: Sendable {
         case text, integer, numbers
     }
 
-    /// The choices of a request; nil: the file's own value.
+    /// The parameters that a request sets; nil uses the file's own value.
     package struct Choices: Sendable, Hashable {
         package var epochs: Int?
         package var learningRate: Double?
@@ -35,24 +35,24 @@ package struct ModelUpdater: Sendable {
         package init() {}
     }
 
-    /// The epochs that an update may have.
+    /// The allowed numbers of epochs.
     package static let epochRange = UpdateChoices.epochRange
 
-    /// The numbers that an update computes with.
+    /// The parameters of an update.
     package struct Plan: Sendable {
         let plan: UpdatePlan?
-        /// The epochs; 0 for nearest neighbours.
+        /// The number of epochs; 0 for nearest neighbours.
         package var epochs: Int { plan?.epochs ?? 0 }
     }
 
-    /// The examples with their features, as far as they were read.
+    /// The examples added so far, with their features.
     package struct Examples: Sendable {
         var list: [UpdatableModel.Example] = []
         var shape: [Int] = []
         private var numbers = 0
         private let mostNumbers: Int
 
-        /// - Parameter mostBytes: of the features of all examples.
+        /// - Parameter mostBytes: the limit on the features of all examples together.
         package init(mostBytes: Int = 1 << 30) { mostNumbers = mostBytes / MemoryLayout<Float>.size }
         package var count: Int { list.count }
 
@@ -76,11 +76,11 @@ package struct ModelUpdater: Sendable {
         package let losses: [Double]
     }
 
-    /// Reads an updatable file, and loads what computes its features. Blocks for a part of the time.
+    /// Reads an updatable file, and loads the model that computes its features. Blocks for part of the time.
     /// - Parameters:
     ///   - path: a .mlmodel file, or a bundle with one.
-    ///   - configuration: how models are loaded.
-    ///   - links: where links of the bundle may lead.
+    ///   - configuration: the settings for loading models.
+    ///   - links: the places that links of the bundle may lead to.
     package static func load(
         _ path: String, _ configuration: ModelConfiguration, links: LinkPolicy = .anywhere
     ) async throws(UpdateError) -> ModelUpdater {
@@ -89,7 +89,7 @@ package struct ModelUpdater: Sendable {
         let (updatable, file, folder) = try prepared.get()
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var configuration = configuration
-        // It is used for one update, by one example at a time.
+        // It is used for one update, for one example at a time.
         configuration.instances = 1
         configuration.comparesStreams = false
         configuration.singleStream = .never
@@ -133,7 +133,7 @@ package struct ModelUpdater: Sendable {
         }
     }
 
-    /// A folder with the feature model, and a model.json with what the original's says of inputs.
+    /// Writes a folder with the feature model, and a model.json with the `inputs` of the original.
     private static func write(_ model: [UInt8], besides path: String) throws(UpdateError) -> String {
         var template = Array((TemporaryFolder.place + "/ocelli-XXXXXX").utf8CString)
         guard mkdtemp(&template) != nil else {
@@ -163,9 +163,9 @@ package struct ModelUpdater: Sendable {
 
     /// The inputs of examples.
     package var inputs: [FeatureDescription] { features.description.inputs }
-    /// The training input that an example's goal is for.
+    /// The name of the training input that takes an example's target.
     package var goalName: String { updatable.target.name }
-    /// The form of an example's goal.
+    /// The form of an example's target.
     package var goalKind: GoalKind {
         switch updatable.target.kind {
         case .label(let isInteger): isInteger ? .integer : .text
@@ -174,8 +174,8 @@ package struct ModelUpdater: Sendable {
         }
     }
 
-    /// The numbers that the update will compute with.
-    /// - Throws: the value that the file does not allow, and those that it allows.
+    /// The parameters that the update will use.
+    /// - Throws: if the file does not allow a value; the error states the allowed values.
     package func plan(_ choices: Choices) throws(UpdateError) -> Plan {
         let given = UpdateChoices(
             epochs: choices.epochs, learningRate: choices.learningRate, miniBatch: choices.miniBatch, seed: choices.seed
@@ -214,9 +214,9 @@ package struct ModelUpdater: Sendable {
 
     // MARK: Training
 
-    /// Trains on the examples, in a thread of its own; the calling task only waits. Its cancellation, and a deadline,
-    /// end it.
-    /// - Parameter progress: called in that thread with each epoch, from 1, and its loss.
+    /// Trains on the examples on a separate thread; the calling task waits without blocking. A cancellation or the
+    /// deadline ends the training.
+    /// - Parameter progress: called on that thread with the number of each epoch, from 1, and its loss.
     package func updated(
         with examples: Examples, plan: Plan, deadline: MonotonicInstant? = nil,
         progress: @escaping @Sendable (Int, Double) -> Void = { _, _ in }
@@ -247,15 +247,15 @@ package struct ModelUpdater: Sendable {
     }
 }
 
-/// The reason an update was not done. Nothing has changed then.
+/// The reason an update failed. Nothing has changed then.
 package enum UpdateError: Error, Sendable {
-    /// The request, the examples or the file: a sentence.
+    /// The request, the examples or the file are invalid: a sentence.
     case invalid(String)
-    /// There is no room for the new version: a sentence.
+    /// The new version exceeds the space for updates: a sentence.
     case full(String)
-    /// The model of the features, the deadline or a cancellation.
+    /// An error of the feature model, the deadline or a cancellation.
     case inference(InferenceError)
-    /// The machine: a sentence.
+    /// An error of the machine: a sentence.
     case failed(String)
 
     /// A sentence for the user.
@@ -266,7 +266,7 @@ package enum UpdateError: Error, Sendable {
         }
     }
 
-    /// The same with words before the sentence, where it is not about the model that computes the features.
+    /// The error with words before the sentence, unless it is an error of the feature model.
     package func prefixed(_ words: String) -> UpdateError {
         switch self {
         case .invalid(let text): .invalid(words + text)
@@ -277,10 +277,10 @@ package enum UpdateError: Error, Sendable {
     }
 }
 
-/// The member "inputs" of a model.json, which may be JSON5, as JSON.
+/// Converts the member "inputs" of a model.json, which may be JSON5, to JSON.
 private enum ManifestInputs {
     static func text(_ manifest: Data) -> String? {
-        // Loading the original has found whatever is wrong with it.
+        // Loading the original has already reported any errors in it.
         guard case .object(let members)? = try? JSONValue.parse(manifest), let inputs = members["inputs"],
             let text = try? JSONEncoder().encode(inputs)
         else { return nil }

@@ -3,29 +3,29 @@ internal import FoundationEssentials
 package import ImagePipeline
 internal import JSON
 
-/// A TensorIO bundle whose SavedModel can be trained (`modes: ["train"]`, `train.ops`): what its model.json says of a
-/// batch.
+/// A TensorIO bundle with a SavedModel that can be trained (`modes: ["train"]`, `train.ops`): the description of a
+/// batch in its model.json.
 package struct TrainingBundle: Sendable {
-    /// The bundle's folder, and that of the SavedModel in it.
+    /// The paths of the bundle's folder, and of the SavedModel's folder in it.
     package let path: String, model: String
     package let inputs: [Input]
     package let outputs: [String]
-    /// The graph's operations that make one step.
+    /// The operations of the graph that make up one training step.
     package let operations: [String]
 
     /// An input of a batch.
     package struct Input: Sendable {
         package let name: String
-        /// The axes of one item.
+        /// The shape of one item.
         package let shape: [Int]
-        /// Items are put behind each other along an axis in front; else there is one item.
+        /// True if items are stacked along a first axis; otherwise a batch has one item.
         package let hasBatch: Bool
-        /// True for placeholders: one value for the whole batch.
+        /// True for a placeholder, which has one value for the whole batch.
         package let isPlaceholder: Bool
         private let pipeline: ImagePipeline?
 
         package var isPicture: Bool { pipeline != nil }
-        /// The numbers of one item; nil if there are more than a tensor can have.
+        /// The number of elements of one item; nil if a tensor cannot hold as many.
         package var count: Int? { Shape(shape).elementCount }
 
         init(_ layer: ModelManifest.Layer, isPlaceholder: Bool, limits: ImageLimits, _ problems: ProblemList) {
@@ -51,8 +51,8 @@ package struct TrainingBundle: Sendable {
             }
         }
 
-        /// A picture as the bundle describes its tensor, as a NumPy file of 32-bit floats. Computes on the calling
-        /// thread.
+        /// Converts a picture to the tensor that the bundle describes, as a NumPy file of 32-bit floats. Computes on
+        /// the calling thread.
         package func tensor(of picture: [UInt8]) throws(InferenceError) -> [UInt8] {
             guard let pipeline else { throw .unsupported(model: name, reason: "does not take a picture") }
             let image = EncodedImage(picture)
@@ -82,7 +82,7 @@ package struct TrainingBundle: Sendable {
     }
 
     /// Reads a bundle. Blocks.
-    /// - Throws: all that is wrong with it.
+    /// - Throws: an error with all problems of the bundle.
     package init(path: String, limits: ImageLimits) throws(InferenceError) {
         let name = ModelBundle.servedName(of: path)
         let problems = ProblemList()

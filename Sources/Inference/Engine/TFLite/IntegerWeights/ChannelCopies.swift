@@ -1,27 +1,28 @@
 internal import FileFormats
 
-/// The channels of a graph's tensors that are there twice, so that a weight that does not fit one signed byte can be
-/// the sum of two, and which are left out, since they are always zero.
+/// Plans the channels of a graph's tensors: some are duplicated, so that a weight that does not fit into a signed byte
+/// can be the sum of two; others are removed, because they are always zero.
 ///
-/// A convolution that needs a channel of its input twice has the one before give it twice: one more row of the same
-/// weights, so the copy is exact. Operators that keep channels apart (depthwise, pooling, sums of equal shapes) pass
-/// copies on; so all tensors that such operators connect have the same channels, and are one group here.
+/// If a convolution needs a channel of its input twice, the preceding convolution computes it twice: it gets another
+/// row with the same weights, so that the copy is exact. Operators that process channels independently (depthwise,
+/// pooling, sums of equal shapes) pass copies on. All tensors that such operators connect therefore have the same
+/// channels, and form a group here.
 struct ChannelCopies {
     private let graph: TFLiteGraph
-    /// For each tensor, another of its group; the root leads to itself.
+    /// For each tensor, another tensor of its group; that of the root is the root itself.
     private var parents: [Int]
-    /// Groups whose channels must stay as they are.
+    /// Groups of channels that must not change.
     private var fixed: Set<Int> = []
-    /// The concatenation that gives a group its channels.
+    /// The concatenation that produces a group's channels.
     private var concatenations: [Int: Int] = [:]
-    /// The copies of each group, by the root.
+    /// The duplicated channels of each group, by its root.
     private var copies: [Int: [Int]] = [:]
-    /// The channels of each group that are left out, by the root.
+    /// The removed channels of each group, by its root.
     private var removed: [Int: Set<Int>] = [:]
-    /// The channels of each group after ``arrange()``, as numbers of the file's.
+    /// The channels of each group after ``arrange()``, as channel numbers of the file.
     private var layouts: [Int: [Int]] = [:]
 
-    /// - Parameter convolutions: by the operator's index, those that can be written for other channels.
+    /// - Parameter convolutions: the convolutions that can be written for other channels, by the operator's index.
     init(_ graph: TFLiteGraph, convolutions: [Int: QuantizedConvolution]) {
         self.graph = graph
         parents = Array(graph.tensors.indices)
@@ -38,7 +39,7 @@ struct ChannelCopies {
                     continue
                 }
                 for tensor in taken {
-                    // A sum that repeats one of its inputs along an axis is another matter.
+                    // A sum that broadcasts one of its inputs along an axis is not supported.
                     if node.code == Code.add, graph.tensors[tensor].shape != graph.tensors[node.outputs[0]].shape {
                         fixed += taken + node.outputs
                     }
@@ -62,8 +63,8 @@ struct ChannelCopies {
         fixConcatenations()
     }
 
-    /// Finds the concatenation that gives a group its channels, and fixes the groups where that would not be one, or
-    /// where its parts are not decided before it.
+    /// Finds the concatenation that produces each group's channels. Fixes groups with more than one, and those with
+    /// parts whose layout is not determined before the concatenation.
     private mutating func fixConcatenations() {
         let nodes = graph.operators.enumerated().filter {
             $0.element.code == TFLiteGraph.Code.concatenation && $0.element.outputs.count == 1
@@ -97,7 +98,7 @@ struct ChannelCopies {
         return tensor
     }
 
-    /// The root of a tensor's group; each tensor leads to it directly.
+    /// The root of a tensor's group, after all groups are joined: each tensor's parent is the root.
     private func root(_ tensor: Int) -> Int { parents[tensor] }
 
     private mutating func join(_ a: Int, _ b: Int) {
@@ -107,7 +108,7 @@ struct ChannelCopies {
         }
         let (a, b) = (find(a), find(b))
         if a == b { return }
-        // The one that leads on keeps being fixed.
+        // If either root is fixed, the joined group stays fixed.
         if fixed.contains(a) { fixed.insert(b) }
         parents[a] = b
     }
@@ -120,8 +121,8 @@ struct ChannelCopies {
 
     private func canCopy(_ tensor: Int) -> Bool { !fixed.contains(root(tensor)) }
 
-    /// Asks for channels of a tensor to be duplicated. False where they cannot, or where its group would grow by more
-    /// than a quarter (or four channels): nothing is copied then.
+    /// Requests the duplication of some channels of a tensor. Returns false if it is not possible, or if the group
+    /// would grow by more than a quarter (or four channels); then no channel is duplicated.
     mutating func request(_ channels: [Int], of tensor: Int) -> Bool {
         if channels.isEmpty { return true }
         guard canCopy(tensor), let count = graph.tensors[tensor].shape.last else { return false }
@@ -132,7 +133,7 @@ struct ChannelCopies {
         return true
     }
 
-    /// Leaves out the channels that are always zero, where only convolutions take them.
+    /// Removes channels that are always zero, if only convolutions use them.
     mutating func remove(_ silent: SilentChannels, convolutions: [Int: QuantizedConvolution]) {
         var users: [Int: [Int?]] = [:]
         for (index, node) in graph.operators.enumerated() {
@@ -143,21 +144,21 @@ struct ChannelCopies {
         for tensor in graph.tensors.indices where graph.tensors[tensor].shape.count == 4 && canCopy(tensor) {
             let users = users[tensor] ?? [nil]
             let group = root(tensor)
-            // A depthwise convolution gives the same channels, so its output decides.
+            // A depthwise convolution has the same channels as its output, so the output decides.
             let isLedOn = users.allSatisfy { user in user.flatMap { convolutions[$0]?.isDepthwise } ?? false }
             if isLedOn { continue }
             let channels = users.contains(nil) ? [] : Set(silent.channels(of: tensor))
             removed[group] = removed[group]?.intersection(channels) ?? channels
         }
-        // One is left, since no tensor may be empty.
+        // At least one channel remains, because no tensor may be empty.
         for (group, channels) in removed where channels.count >= graph.tensors[group].shape[3] {
             removed[group] = channels.subtracting([0])
         }
     }
 
-    /// Works out the channels of all tensors, when all requests are made.
+    /// Computes the channels of all tensors, after all requests were made.
     mutating func arrange() {
-        // Backwards: what a concatenation is asked for, its inputs have to give.
+        // In reverse order: copies that are requested from a concatenation must come from its inputs.
         for node in graph.operators.reversed() where node.code == TFLiteGraph.Code.concatenation {
             guard let output = node.outputs.first, canCopy(output), let wanted = copies[root(output)] else { continue }
             var start = 0
@@ -180,7 +181,7 @@ struct ChannelCopies {
         }
     }
 
-    /// The channels of a tensor of four axes, as numbers of the file's.
+    /// The channels of a tensor with four axes, as channel numbers of the file.
     func layout(_ tensor: Int) -> [Int] {
         let group = root(tensor)
         if let layout = layouts[group] { return layout }
@@ -188,7 +189,7 @@ struct ChannelCopies {
         return all.filter { removed[group]?.contains($0) != true } + (copies[group] ?? [])
     }
 
-    /// True if a tensor has other channels than in the file.
+    /// True if a tensor's channels differ from those in the file.
     func isChanged(_ tensor: Int) -> Bool {
         graph.tensors[tensor].shape.count == 4 && canCopy(tensor)
             && !layout(tensor).elementsEqual(0..<graph.tensors[tensor].shape[3])

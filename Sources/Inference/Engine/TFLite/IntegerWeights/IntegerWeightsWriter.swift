@@ -1,40 +1,42 @@
 internal import FileFormats
 
-/// Writes the weights of a TensorFlow Lite model so that the engine can compute with them in integers.
+/// Rewrites the weights of a TensorFlow Lite model so that the engine can compute with them in integers.
 ///
-/// Older quantized models have unsigned weights with a scale and a zero point for the tensor. The engine computes such
-/// convolutions in floats: its integer kernels take signed bytes. Most weights `q - zero point` fit those, with the
-/// same scale; the few that do not become the sum of two, on two copies of their input channel (``ChannelCopies``), or
-/// belong to channels that are always zero (``SilentChannels``). So every sum is what it was, to the last bit. Layers
-/// whose input cannot have copies stay as they are, and so do depthwise convolutions with weights that do not fit.
+/// Older quantized models have unsigned weights with one scale and one zero point for each tensor. The engine computes
+/// such convolutions in floats, because its integer kernels take signed bytes. Most weights `q - zero point` fit into
+/// signed bytes with the same scale. Of the few others, some become the sum of two weights, for two copies of their
+/// input channel (``ChannelCopies``), and some belong to channels that are always zero (``SilentChannels``). Every sum
+/// therefore stays exactly the same. Layers whose input channels cannot be duplicated stay unchanged, and so do
+/// depthwise convolutions with weights that do not fit.
 ///
-/// Two more changes keep results as near to TensorFlow Lite's as they can be: biases are floats, moved away from halves
-/// (``RoundingShift``); and a pooling of one pixel stands between a convolution and a sum, since the engine leaves out
-/// a rounding where it computes both at once.
+/// Two more changes keep results as close to TensorFlow Lite's as possible: biases are floats, shifted away from halves
+/// (``RoundingShift``); and a pooling of one pixel is inserted between a convolution and a sum, because the engine
+/// omits a rounding if it fuses the two.
 package struct IntegerWeightsWriter {
     private typealias Front = FlatBufferFront
 
     private let graph: TFLiteGraph
-    /// By the operator's index.
+    /// The convolutions by the operator's index.
     private let convolutions: [Int: QuantizedConvolution]
     private var copies: ChannelCopies
     /// The convolutions that get signed weights.
     private var signed: Set<Int> = []
-    /// Channels of the graph's input that a convolution needs twice: they are gathered.
+    /// The channels of the graph's input that a convolution needs twice, by its index; a gather operator duplicates
+    /// them.
     private var gathered: [Int: [Int]] = [:]
 
     private var tensors: [Front.Node]
     private var buffers: [Front.Node]
     private var codes: [Front.Node]
     private var operators: [Front.Node] = []
-    /// The indices of operator codes that the file does not have.
+    /// The indices of operator codes that were added to the file.
     private var added: [Int: Int] = [:]
-    /// The most bytes that are added: a quarter more channels on both sides of a convolution make 1.6 times the
-    /// weights.
+    /// The maximum number of bytes that are added: a quarter more channels on both sides of a convolution increase its
+    /// weights by a factor of 1.6.
     private let limit: Int
     private var weightBytes = 0
 
-    /// The rewritten file; nil if there is nothing to gain, or where the file is not of a form that is known here.
+    /// The rewritten file; nil if rewriting gains nothing, or the form of the file is not supported.
     package static func rewriting(_ file: [UInt8]) -> (file: [UInt8], report: IntegerWeights)? {
         guard let graph = TFLiteGraph(file), var writer = IntegerWeightsWriter(graph) else { return nil }
         do throws(FlatBufferFront.Unsuitable) {
@@ -54,7 +56,7 @@ package struct IntegerWeightsWriter {
         for (index, node) in graph.operators.enumerated() {
             convolutions[index] = QuantizedConvolution(node, in: graph)
         }
-        // Weights around 128 are signed ones to the engine already.
+        // The engine already treats weights with a zero point of 128 as signed.
         let centre = 128
         guard convolutions.values.contains(where: { !$0.isDepthwise && $0.zeroPoint != centre }) else { return nil }
         self.convolutions = convolutions
@@ -67,12 +69,13 @@ package struct IntegerWeightsWriter {
             else { continue }
             let channels = Set(wide).subtracting(silent.channels(of: convolution.input)).sorted()
             if convolution.isDepthwise {
-                // The rounded sum of two channels is not the sum of two rounded ones.
+                // Not possible for depthwise convolutions: the rounded sum of two channels is not the sum of two
+                // rounded channels.
                 if channels.isEmpty { signed.insert(index) }
             } else if copies.request(channels, of: convolution.input) {
                 signed.insert(index)
             } else if graph.inputs.contains(convolution.input), convolution.shape[3] <= 4 {
-                // A picture. Elsewhere such a copy of a tensor costs what integers save.
+                // Only for pictures: elsewhere, copying a tensor costs as much time as the integers save.
                 signed.insert(index)
                 gathered[index] = channels
             }
@@ -141,7 +144,7 @@ package struct IntegerWeightsWriter {
                 : isSigned ? [output.count, height, width, 1] : [1, height, width, output.count]
             fields[0] = .integers(shape)
             fields[7] = nil
-            // Several weights may be the same bytes of the file.
+            // Several tensors may share the same bytes of the file.
             let taps = convolution.data.count / convolution.channels / convolution.depth
             weightBytes += taps * output.count * (convolution.isDepthwise ? 1 : input.count)
             guard weightBytes <= limit else { throw Front.Unsuitable() }
@@ -163,13 +166,14 @@ package struct IntegerWeightsWriter {
         tensors[convolution.bias] = .table(fields)
     }
 
-    /// Makes a depthwise convolution one with as many groups as channels: the engine computes only those in integers.
+    /// Converts a depthwise convolution to one with as many groups as channels, because the engine computes only those
+    /// in integers.
     private mutating func writeGrouped(_ node: TFLiteGraph.Operator, into fields: inout [Int: Front.Value]) throws(Front
         .Unsuitable)
     {
         guard var options = try node.options?.fields(Self.depthwiseFields) else { throw Front.Unsuitable() }
-        // Behind the steps stand the outputs of each channel, the activation and the dilations; Conv2DOptions has no
-        // first of them.
+        // In the depthwise options, the strides are followed by the channel multiplier, the activation and the
+        // dilations; Conv2DOptions has no multiplier.
         options[3] = options[4]
         options[4] = options[5]
         options[5] = options[6]
@@ -179,7 +183,7 @@ package struct IntegerWeightsWriter {
         fields[4] = .offset(.table(options))
     }
 
-    /// A new operator that takes the copies of a picture's channels.
+    /// Adds an operator that duplicates channels of a picture. Returns its output.
     private mutating func gather(_ channels: [Int], of input: Int) throws(Front.Unsuitable) -> Int {
         let all = Array(0..<graph.tensors[input].shape[3]) + channels
         guard case .offset(.numbers(_, _, let bytes)) = Front.Value.integers(all) else { throw Front.Unsuitable() }
@@ -199,10 +203,10 @@ package struct IntegerWeightsWriter {
         return output
     }
 
-    /// A new operator that gives its input as it is.
+    /// Adds an operator that passes its input on unchanged. Returns its output.
     private mutating func pool(_ input: Int) throws(Front.Unsuitable) -> Int {
         let output = try tensor(like: input, channels: copies.layout(input).count)
-        // Valid padding, steps and sides of 1.
+        // Valid padding; strides and filter sides of 1.
         let options: [Int: Front.Value] = [
             0: .number(Int8(1)), 1: .number(Int32(1)), 2: .number(Int32(1)), 3: .number(Int32(1)), 4: .number(Int32(1)),
         ]
@@ -227,7 +231,7 @@ package struct IntegerWeightsWriter {
         let tensor = graph.tensors[index]
         var fields = try tensor.table.fields(Self.tensorFields)
         fields[0] = .integers(tensor.shape.dropLast() + [channels])
-        // The shape with open axes.
+        // The shape signature, which has open axes.
         let signature: [Int]?
         do throws(FormatError) {
             signature = try tensor.table.integers(7)
@@ -243,7 +247,7 @@ package struct IntegerWeightsWriter {
 
     private func name() -> Front.Value { .offset(.string("ocelli/\(tensors.count)")) }
 
-    /// The index of an operator's code.
+    /// The index of an operator code, which is added if necessary.
     private mutating func operatorCode(_ code: Int) -> Front.Value {
         if let index = graph.codes.firstIndex(where: { TFLiteGraph.code($0) == code }) {
             return .number(UInt32(index))
@@ -255,13 +259,13 @@ package struct IntegerWeightsWriter {
         return .number(UInt32(codes.count - 1))
     }
 
-    /// Adds a buffer and names it.
+    /// Adds a buffer, and returns its index.
     private mutating func add(_ bytes: [UInt8]) -> Front.Value {
         buffers.append(.table([0: .offset(.numbers(count: bytes.count, alignment: 16, bytes))]))
         return .number(UInt32(buffers.count - 1))
     }
 
-    /// One scale, and the zero point 0.
+    /// Quantization parameters with one scale, and the zero point 0.
     private static func quantization(scale: Float) -> [Int: Front.Value] {
         [
             2: .integers([Int(Int32(bitPattern: scale.bitPattern))]),

@@ -1,29 +1,28 @@
 internal import FileFormats
 
-/// A convolution of unsigned bytes with constant weights that have one scale and one zero point: `q - zero point` is a
-/// weight.
+/// A convolution of unsigned bytes with constant weights `q - zero point` that have one scale and one zero point.
 struct QuantizedConvolution {
     let isDepthwise: Bool
-    /// Indices of tensors.
+    /// The indices of its tensors.
     let input: Int, output: Int, weights: Int, bias: Int
     /// `[out, height, width, in]`; `[1, height, width, channels]` for depthwise ones.
     let shape: [Int]
     let data: ArraySlice<UInt8>
     let zeroPoint: Int
     let biases: [Int32]
-    /// Of the tensors that it takes and gives.
+    /// The zero points of its input and output.
     let inputZeroPoint: Int, outputZeroPoint: Int
     /// The factor that converts a sum to steps of the output.
     let multiplier: Double
-    /// True if its activation cuts off values below zero.
+    /// True if its activation clips values below zero.
     let cutsNegatives: Bool
-    /// The step of its sums: the input's scale times that of the weights.
+    /// The scale of its sums: the product of the scales of input and weights.
     let step: Double
     /// The number that is added to a sum so that the engine rounds it as TensorFlow Lite does, in the same unit as
     /// `step`.
     let shift: Double
 
-    /// Nil for an operator that is not such a convolution.
+    /// Nil if the operator is not such a convolution.
     init?(_ node: TFLiteGraph.Operator, in graph: TFLiteGraph) {
         typealias Code = TFLiteGraph.Code
         guard node.code == Code.convolution || node.code == Code.depthwise, node.inputs.count == 3,
@@ -50,7 +49,7 @@ struct QuantizedConvolution {
             size = product
         }
         let channels = isDepthwise ? shape[3] : shape[0]
-        // Groups, and several outputs a channel, have other shapes.
+        // Grouped convolutions, and several outputs for each channel, have other shapes and are not supported.
         guard size == data.count, given.shape[3] == channels, raw.count == 4 * channels, taken.shape[3] == shape[3],
             !isDepthwise || shape[0] == 1
         else { return nil }
@@ -59,7 +58,7 @@ struct QuantizedConvolution {
         }
         inputZeroPoint = inputZero
         outputZeroPoint = outputZero
-        // 1 is RELU, 3 is RELU6 (ActivationFunctionType); absent is none.
+        // 1 is RELU, 3 is RELU6 (ActivationFunctionType); if absent, no activation is applied.
         let activation = (try? node.options?.number(isDepthwise ? 4 : 3, Int8.self)) ?? 0
         cutsNegatives = activation == 1 || activation == 3
         step = Double(inputScale) * Double(scale)
@@ -69,14 +68,15 @@ struct QuantizedConvolution {
         guard step.isFinite, shift.isFinite, multiplier > 0, multiplier.isFinite else { return nil }
     }
 
-    /// The channels of its output, and how many of its input's each of them is made of.
+    /// The number of output channels, and the number of input channels that each of them depends on.
     var channels: Int { isDepthwise ? shape[3] : shape[0] }
     var depth: Int { isDepthwise ? 1 : shape[3] }
-    /// The number of times that the file's weights go through all channels of the input.
+    /// The number of rows of the weights, each with all channels of the input.
     var rows: Int { isDepthwise ? 1 : shape[0] }
 
-    /// The input channels with a weight that does not fit a signed byte; nil if one does not fit two either.
-    /// - Parameter outputs: the channels of its output that count.
+    /// The input channels with a weight that does not fit into a signed byte; nil if a weight does not fit into the sum
+    /// of two.
+    /// - Parameter outputs: the output channels to consider.
     func wideChannels(outputs: [Int]) -> [Int]? {
         guard zeroPoint > 0 else { return data.allSatisfy { $0 <= 127 } ? [] : nil }
         let largest = 127 + zeroPoint, least = zeroPoint - 128
@@ -95,12 +95,12 @@ struct QuantizedConvolution {
         return (isDepthwise ? outputs : Array(isWide.indices)).filter { isWide[$0] }
     }
 
-    /// The weights for an input and an output whose channels are copies of the file's, named by their numbers.
-    /// - Parameter signed: whether to write signed bytes. A weight that does not fit one is the sum of two then, of
-    ///   which the second copy of its channel takes the rest, where there is one. Otherwise bytes with the file's zero
-    ///   point. Signed weights of depthwise convolutions are `[channels, height, width, 1]`.
+    /// The weights for an input and an output. Their channels are channel numbers of the file.
+    /// - Parameter signed: whether to write signed bytes. A weight that does not fit is then split, and the second copy
+    ///   of its channel gets the rest, if there is one. Otherwise the bytes have the file's zero point. Signed weights
+    ///   of depthwise convolutions are `[channels, height, width, 1]`.
     func weights(input: [Int], output: [Int], signed: Bool) -> [UInt8] {
-        // By how often a channel was there before, and by the file's byte.
+        // Indexed by the number of previous copies of the channel, and by the byte in the file.
         var bytes: [UInt8] = []
         for copy in 0..<3 {
             for value in 0..<256 {
@@ -110,7 +110,7 @@ struct QuantizedConvolution {
                 bytes.append(UInt8(truncatingIfNeeded: signed ? part : part + zeroPoint))
             }
         }
-        // Where the parts of a channel are in the table, and which channel it is.
+        // For each channel, the part of the table to use, and the channel's number in the file.
         var copies: [Int: Int] = [:]
         let taken = (isDepthwise ? output : input).map { channel in
             defer { copies[channel, default: 0] += 1 }
@@ -139,7 +139,7 @@ struct QuantizedConvolution {
         }
     }
 
-    /// The biases in 32-bit floats, for an output whose channels are copies of the file's.
+    /// The biases as 32-bit floats, for an output. Its channels are channel numbers of the file.
     func biases(output: [Int]) -> [UInt8] {
         var bytes: [UInt8] = []
         for channel in output {

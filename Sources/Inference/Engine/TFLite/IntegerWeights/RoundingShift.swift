@@ -1,19 +1,20 @@
-/// TensorFlow Lite multiplies a convolution's sum, a whole number, by a float and rounds. The engine computes the same
-/// with other roundings on the way, a few ten-millionths apart. Where a product is nearly half-way between two numbers,
-/// that decides, and one value that differs in an early layer becomes thousands in the last ones.
+/// Computes a shift that makes the engine round like TensorFlow Lite, which multiplies a convolution's sum, an integer,
+/// by a float and rounds. The engine's intermediate roundings differ: its products differ by a few ten-millionths. If a
+/// product is nearly half-way between two integers, this decides, and one different value in an early layer causes
+/// thousands in the last ones.
 enum RoundingShift {
-    /// The number to add to the products, in steps of the output, so that halves are as far away as they can be on both
-    /// sides, with sums rounded as before. Far below one step.
+    /// The number to add to the products, in steps of the output, so that halves are as far away as possible on both
+    /// sides, while sums are rounded as before. It is far smaller than one step.
     ///
-    /// TensorFlow Lite's own product may be half-way to its last bit, and goes to the even number then: up for some
-    /// sums, down for others. No shift is right for all of these, so small products count first: they are the most
+    /// TensorFlow Lite's own product may be exactly half-way, and is then rounded to even: up for some sums, down for
+    /// others. No shift is right for all of these, so small products take precedence, because they are the most
     /// frequent.
     /// - Parameters:
-    ///   - multiplier: what TensorFlow Lite multiplies sums by.
-    ///   - zeroPoint: of the output, whose values are 0 to 255.
+    ///   - multiplier: the factor by which TensorFlow Lite multiplies sums.
+    ///   - zeroPoint: the zero point of the output; the output's values are 0 to 255.
     static func shift(multiplier: Float, zeroPoint: Int) -> Double {
         guard multiplier > 1e-7, multiplier < 1 else { return 0 }
-        // How far products may move up and down.
+        // The distances by which products may move up and down.
         var up = 0.5, down = 0.5
         let values = -zeroPoint..<255 - zeroPoint
         for half in (0..<256).flatMap({ [$0, -1 - $0] }) where values.contains(half) {
@@ -28,6 +29,6 @@ enum RoundingShift {
         return (up - down) / 2
     }
 
-    /// In steps of the output: less leaves no number between the halves.
+    /// The minimum distance between the halves, in steps of the output: a smaller one contains no float.
     private static let leastRoom = 1e-6
 }

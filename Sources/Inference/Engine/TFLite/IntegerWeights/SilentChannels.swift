@@ -3,17 +3,17 @@ internal import FileFormats
 /// The channels of a graph's tensors that are zero for every input.
 ///
 /// Training produces such channels: the biases of a convolution keep some of its outputs below zero, and the activation
-/// cuts them off. Nothing keeps their weights small, so many of the weights that do not fit a signed byte belong to
-/// them. The weights of a silent channel have no effect.
+/// clips them. Training does not keep their weights small, so many of the weights that do not fit into a signed byte
+/// belong to them. The weights of a silent channel have no effect.
 ///
-/// They are found by intervals: the minimum and maximum of each channel of a convolution, computed from those of its
-/// input.
+/// They are found by interval arithmetic: the minimum and maximum of each channel of a convolution are computed from
+/// those of its input.
 struct SilentChannels {
-    /// By the tensor: the ends of the range of each channel, in steps from the zero point.
+    /// The range of each channel by tensor, in steps relative to the zero point.
     private var ranges: [Int: [ClosedRange<Double>]] = [:]
     private let graph: TFLiteGraph
 
-    /// - Parameter convolutions: by the operator's index.
+    /// - Parameter convolutions: the convolutions by the operator's index.
     init(_ graph: TFLiteGraph, convolutions: [Int: QuantizedConvolution]) {
         self.graph = graph
         for index in graph.operators.indices {
@@ -28,13 +28,13 @@ struct SilentChannels {
     }
 
     /// The ranges of a convolution's outputs.
-    /// - Parameter input: the ranges of its input's channels; nil for all bytes.
+    /// - Parameter input: the ranges of its input's channels; nil if all byte values are possible.
     private static func ranges(
         of convolution: QuantizedConvolution, input: [ClosedRange<Double>]?
     ) -> [ClosedRange<Double>] {
         let zero = convolution.inputZeroPoint
         let depth = convolution.shape[3], taps = convolution.data.count / depth / convolution.rows
-        // Zeros stand around a picture, where a kernel is larger than one pixel.
+        // Padding adds zeros around a picture, if the kernel is larger than one pixel.
         let isPadded = convolution.shape[1] * convolution.shape[2] > 1
         let low = (0..<depth).map { min(input?[$0].lowerBound ?? Double(-zero), isPadded ? 0 : .infinity) }
         let high = (0..<depth).map { max(input?[$0].upperBound ?? Double(255 - zero), isPadded ? 0 : -.infinity) }
@@ -58,10 +58,10 @@ struct SilentChannels {
         func rounded(_ sum: Double, _ margin: Double) -> Double {
             min(max((sum * convolution.multiplier + margin).rounded(), floor), ceiling)
         }
-        // Roundings of the engine and of TensorFlow Lite differ by far less than the margin.
+        // The roundings of the engine and of TensorFlow Lite differ by far less than the margin.
         return zip(least, most).map { rounded($0, -margin)...rounded($1, margin) }
     }
 
-    /// In steps of the output.
+    /// The margin for rounding, in steps of the output.
     private static let margin = 0.01
 }

@@ -9,11 +9,11 @@ struct TFLiteGraph {
         let shape: [Int]
         let type: UInt8
         let buffer: Int
-        /// Of the whole tensor; nil if it is not quantized, or has one for each channel.
+        /// The scale and zero point of the whole tensor; nil if it is not quantized, or has one for each channel.
         let scale: Float?
         let zeroPoint: Int?
 
-        /// Unsigned bytes with one scale.
+        /// True for unsigned bytes with one scale.
         var isUnsignedBytes: Bool { type == ElementCode.uint8 && scale != nil }
         var isVariable: Bool { ((try? table.number(5, UInt8.self)) ?? 0) != 0 }
     }
@@ -43,16 +43,16 @@ struct TFLiteGraph {
     let tensors: [Tensor]
     let operators: [Operator]
     let inputs: [Int], outputs: [Int]
-    /// The operator that gives a tensor.
+    /// The operator that produces each tensor.
     let producers: [Int: Int]
-    /// The number of times that a tensor is an operator's input or the graph's output.
+    /// The number of times that each tensor is an operator's input or the graph's output.
     let uses: [Int: Int]
 
-    /// Many times what models have.
+    /// The maximum number of an operator's inputs or outputs, far more than models have.
     private static let mostOperands = 4_096
 
-    /// Nil for a file that is not of this form: damaged, with several subgraphs, with data outside of the tables, or
-    /// with operators that take what later ones give.
+    /// Nil if the file does not have this form: it is damaged, has several subgraphs, has data outside of the tables,
+    /// or has operators that use outputs of later ones.
     init?(_ file: [UInt8]) {
         do {
             try self.init(reading: file)
@@ -70,7 +70,7 @@ struct TFLiteGraph {
             let inputs = try Self.indices(graphs[0], 1, below: tables.count),
             let outputs = try Self.indices(graphs[0], 2, below: tables.count)
         else { return nil }
-        // Data of very large files is beside the tables, at places counted from the file's beginning.
+        // Very large files have data outside of the tables, at offsets from the beginning of the file.
         for buffer in buffers where try buffer.number(1, UInt64.self) ?? 0 > 1 { return nil }
         var operators: [Operator] = []
         var producers: [Int: Int] = [:], uses: [Int: Int] = [:]
@@ -82,7 +82,7 @@ struct TFLiteGraph {
             else { return nil }
             for input in taken where input >= 0 { uses[input, default: 0] += 1 }
             for output in given {
-                // Given twice, or taken before it is given.
+                // Produced twice, or used before it is produced.
                 guard producers[output] == nil, uses[output] == nil else { return nil }
                 producers[output] = index
             }
@@ -104,12 +104,12 @@ struct TFLiteGraph {
         self.uses = uses
     }
 
-    /// Both fields name the operator; the newer one has room for numbers above 127.
+    /// The code of an operator: both fields contain it; the newer one allows numbers above 127.
     static func code(_ table: FlatBuffer.Table) -> Int {
         max(Int((try? table.number(0, Int8.self)) ?? 0), Int((try? table.number(3, Int32.self)) ?? 0))
     }
 
-    /// The bytes of a constant tensor, where no other tensor has them; nil otherwise.
+    /// The bytes of a constant tensor, if no other operator uses it; otherwise nil.
     func constant(_ index: Int) -> ArraySlice<UInt8>? {
         guard producers[index] == nil, uses[index] == 1, !inputs.contains(index) else { return nil }
         let buffer = tensors[index].buffer
@@ -118,14 +118,14 @@ struct TFLiteGraph {
     }
 
     /// The number of layers that the engine computes with bytes: convolutions, fully connected layers and matrix
-    /// products whose two operands are bytes. Those that ``IntegerWeightsWriter`` would rewrite are not among them.
+    /// products whose two operands are bytes. Layers that ``IntegerWeightsWriter`` would rewrite are excluded.
     var integerLayers: Int {
-        // The places of the operands; the first input of a transposed convolution is a shape.
+        // The positions of the operands; the first input of a transposed convolution is a shape.
         let places = [
             Code.convolution: (0, 1), Code.depthwise: (0, 1), Code.fullyConnected: (0, 1),
             Code.transposedConvolution: (2, 1), Code.matrixProduct: (0, 1), Code.convolution3D: (0, 1),
         ]
-        // Weights that are looked at; tensors may share them.
+        // The remaining number of bytes of weights to examine, because tensors may share them.
         var left = model.buffer.range.count
         return operators.count { node in
             guard let (first, second) = places[node.code], node.inputs.count > max(first, second) else { return false }
@@ -133,13 +133,14 @@ struct TFLiteGraph {
             guard value >= 0, weights >= 0, [ElementCode.uint8, ElementCode.int8].contains(tensors[value].type) else {
                 return false
             }
-            // Scales of channels keep depthwise convolutions in floats.
+            // With a scale for each channel, depthwise convolutions are computed in floats.
             if node.code == Code.depthwise, tensors[weights].scale == nil { return false }
             return tensors[weights].type == ElementCode.int8 || isSigned(weights, &left)
         }
     }
 
-    /// True if unsigned weights become signed bytes when their zero point is taken off. The others become floats.
+    /// True if unsigned weights fit into signed bytes after their zero point is subtracted. Otherwise the engine
+    /// converts them to floats.
     private func isSigned(_ index: Int, _ left: inout Int) -> Bool {
         guard tensors[index].isUnsignedBytes, let zero = tensors[index].zeroPoint, let bytes = constant(index),
             bytes.count <= left
@@ -158,7 +159,7 @@ struct TFLiteGraph {
     private static func tensor(_ table: FlatBuffer.Table) throws(FormatError) -> Tensor {
         let quantization = try table.table(4)
         func only<T: FixedWidthInteger>(_ field: Int, _ type: T.Type) throws(FormatError) -> T? {
-            // Scales of channels may be many, and are not read.
+            // A tensor may have many scales, one for each channel, which are not read.
             guard try quantization?.vector(field, elementBytes: MemoryLayout<T>.size)?.count == 1 else { return nil }
             return try quantization?.numbers(field, type)?.first
         }
@@ -167,7 +168,7 @@ struct TFLiteGraph {
         return Tensor(
             table: table, shape: axes <= 8 ? try table.integers(0) ?? [] : [],
             type: try table.number(1, UInt8.self) ?? 0, buffer: Int(try table.number(2, UInt32.self) ?? 0),
-            // Scales of real models are far within these.
+            // The scales of real models are well within these limits.
             scale: scale.map { Float(bitPattern: $0) }.flatMap { $0 > 1e-20 && $0 < 1e20 ? $0 : nil },
             zeroPoint: zero.flatMap { (0...255).contains($0) ? Int($0) : nil })
     }

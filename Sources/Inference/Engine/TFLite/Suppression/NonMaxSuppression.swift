@@ -4,17 +4,17 @@
     internal import Musl
 #endif
 
-/// TensorFlow Lite's operators NON_MAX_SUPPRESSION_V4 and V5: of boxes that overlap, the one with the greatest score
-/// stays. V5 can lower scores instead of dropping boxes (Soft-NMS, arXiv 1704.04503).
+/// TensorFlow Lite's operators NON_MAX_SUPPRESSION_V4 and V5: of overlapping boxes, the one with the highest score is
+/// kept. V5 can reduce scores instead of dropping boxes (Soft-NMS, arXiv 1704.04503).
 struct NonMaxSuppression: Sendable {
-    /// The most boxes that stay.
+    /// The maximum number of boxes that are kept.
     let most: Int
     /// The overlap (intersection over union) from which a box is dropped, and the score that a box must exceed.
     let iou: Float, threshold: Float
-    /// The sigma of Soft-NMS, which sets how fast scores fall with the overlap; 0: they do not.
+    /// The sigma of Soft-NMS, which determines how fast scores fall with the overlap; 0 disables it.
     let sigma: Float
 
-    /// The boxes that stay, in the order in which they were chosen.
+    /// The boxes that are kept, in the order of their selection.
     struct Selection {
         var indices: [Int32] = []
         var scores: [Float] = []
@@ -23,16 +23,16 @@ struct NonMaxSuppression: Sendable {
     private struct Candidate {
         let index: Int
         var score: Float
-        /// The boxes that were chosen before this one have been compared with it already.
+        /// The number of selected boxes that this one has already been compared with.
         var compared = 0
 
         func precedes(_ other: Candidate) -> Bool { score == other.score ? index < other.index : score > other.score }
     }
 
     /// - Parameters:
-    ///   - boxes: two opposite corners of each, y before x.
-    ///   - scores: one for each box.
-    ///   - isCancelled: asked regularly; true ends it.
+    ///   - boxes: two opposite corners of each box, y before x.
+    ///   - scores: one score for each box.
+    ///   - isCancelled: called regularly; returns true to stop.
     func select(boxes: [Float], scores: [Float], isCancelled: () -> Bool) -> Selection {
         var queue = Queue(
             scores.indices.filter { scores[$0] > threshold && 4 * $0 + 3 < boxes.count }
@@ -60,14 +60,14 @@ struct NonMaxSuppression: Sendable {
                 selection.indices.append(Int32(truncatingIfNeeded: next.index))
                 selection.scores.append(next.score)
             } else if next.score > threshold {
-                // A lower score has another turn.
+                // A box with a reduced score is considered again later.
                 queue.insert(next)
             }
         }
         return selection
     }
 
-    /// Intersection over union; 0 where a box has no area.
+    /// Intersection over union; 0 if a box has no area.
     private static func overlap(_ boxes: [Float], _ one: Int, _ other: Int) -> Float {
         func sides(_ index: Int) -> (top: Float, left: Float, bottom: Float, right: Float) {
             let (a, b, c, d) = (boxes[4 * index], boxes[4 * index + 1], boxes[4 * index + 2], boxes[4 * index + 3])
@@ -82,7 +82,7 @@ struct NonMaxSuppression: Sendable {
         return height * width / (area + otherArea - height * width)
     }
 
-    /// Candidates, the best first: a list in order, and a heap of those that come back with a lower score.
+    /// The candidates, the best first: a sorted list, and a heap of those that return with a reduced score.
     private struct Queue {
         private var sorted: ArraySlice<Candidate>
         private var heap: [Candidate] = []

@@ -1,20 +1,20 @@
 internal import Dispatch
 internal import Synchronization
 
-/// A TensorFlow Lite file with a non-maximum suppression among its operators: the engine runs what is before and what
-/// is behind it, and this code computes it. For callers, the model has the inputs and outputs of its file.
+/// A TensorFlow Lite file with a non-maximum suppression among its operators: the engine runs the operators before and
+/// after it, and this code computes it. For callers, the model has the inputs and outputs of its file.
 struct SuppressionModelFile: ModelFile {
     private let front: any ModelFile
     private let back: (any ModelFile)?
     fileprivate let split: SuppressionSplit
-    /// The places of `split`'s values among the outputs of the first file and the inputs of the second.
+    /// The indices of `split`'s values among the outputs of the first file and the inputs of the second.
     fileprivate let frontPlaces: [Int], backPlaces: [Int]
     let outputs: [TensorPort]
 
     var inputs: [TensorPort] { front.inputs }
     var integerWeights: IntegerWeights? { front.integerWeights }
 
-    /// - Throws: `invalidModel` where the two files do not have the tensors that were to be handed on.
+    /// - Throws: `invalidModel` if the two files lack tensors that must be passed on.
     init(
         front: any ModelFile, back: (any ModelFile)?, split: SuppressionSplit
     ) throws(EngineError) {
@@ -22,7 +22,7 @@ struct SuppressionModelFile: ModelFile {
         self.back = back
         self.split = split
         func place(_ found: Int?, _ index: Int, _ count: Int, _ name: String) throws(EngineError) -> Int {
-            // Names may be lost on the way; the order is not.
+            // Names may be lost during the conversion; the order is kept.
             guard let place = found ?? (index < count ? index : nil) else {
                 throw EngineError(
                     kind: .invalidModel, operation: "split the model at its suppression",
@@ -100,12 +100,12 @@ private struct SuppressionModel: CompiledModel {
     }
 }
 
-/// One prediction at a time through both parts.
+/// Runs one prediction at a time with both parts.
 ///
-/// `@unchecked Sendable`: the owner rule of ``InferRequest`` keeps all calls but ``cancel()`` to one thread at a time.
-/// Between a start and its completion the owner calls nothing else, and the state belongs to one chain of steps, each
-/// of which begins after the one before has ended (the engine's callback, then the queue, hand it on). `cancel()`
-/// touches only the atomics and the two requests, which never change.
+/// `@unchecked Sendable`: the ownership rule of ``InferRequest`` keeps all calls except ``cancel()`` to one thread at a
+/// time. Between a start and its completion the owner calls nothing else, and the state belongs to one chain of steps,
+/// each of which begins after the previous one has ended (the engine's callback, then the queue, pass it on).
+/// `cancel()` accesses only the atomics and the two requests, which never change.
 private final class SuppressionRequest: InferRequest, @unchecked Sendable {
     private let model: SuppressionModel
     private let front: any InferRequest
@@ -113,7 +113,7 @@ private final class SuppressionRequest: InferRequest, @unchecked Sendable {
     private var tensors: [Int: any EngineTensor] = [:]
     private var selection = NonMaxSuppression.Selection()
     private var failure: EngineError?
-    /// True if the second part has run, and its end is still to be asked for.
+    /// True if the second part has run, and its result must still be checked.
     private var backHasRun = false
     private let isCancelled = Atomic(false)
 
@@ -136,7 +136,7 @@ private final class SuppressionRequest: InferRequest, @unchecked Sendable {
         isCancelled.store(false, ordering: .relaxed)
         (failure, backHasRun) = (nil, false)
         try front.start {
-            // The engine's thread only passes the word on.
+            // The engine's thread must not do more than this.
             DispatchQueue.global(qos: .userInitiated).async { self.resume(completion) }
         }
     }
@@ -160,7 +160,7 @@ private final class SuppressionRequest: InferRequest, @unchecked Sendable {
         return try front.profile() + back.profile()
     }
 
-    /// The suppression, then the second part.
+    /// Runs the suppression, then the second part.
     private func resume(_ completion: @escaping @Sendable () -> Void) {
         do throws(EngineError) {
             try front.finish()
@@ -176,7 +176,7 @@ private final class SuppressionRequest: InferRequest, @unchecked Sendable {
                 backHasRun = false
                 throw error
             }
-            // A cancellation before the start found nothing to stop.
+            // A cancellation before the start had no effect: repeat it.
             if isCancelled.load(ordering: .relaxed) { back.cancel() }
         } catch {
             failure = error
@@ -184,7 +184,7 @@ private final class SuppressionRequest: InferRequest, @unchecked Sendable {
         }
     }
 
-    /// Boxes or scores as 32-bit floats.
+    /// Reads boxes or scores as 32-bit floats.
     private func numbers(_ place: Int) throws(EngineError) -> [Float] {
         let index = model.file.frontPlaces[place], type = model.front.outputs[index].elementType
         let quantization = type.isFloatingPoint ? nil : split.quantization[place]
@@ -196,7 +196,7 @@ private final class SuppressionRequest: InferRequest, @unchecked Sendable {
         }
     }
 
-    /// Hands the second part its inputs.
+    /// Sets the inputs of the second part.
     private func fill(_ back: any InferRequest) throws(EngineError) {
         guard let compiled = model.back else { return }
         for (source, place) in zip(split.sources, model.file.backPlaces) {
@@ -233,7 +233,7 @@ private final class SuppressionRequest: InferRequest, @unchecked Sendable {
         }
     }
 
-    /// The values that the operator gives: places that are not needed are 0.
+    /// The values that the operator produces; unused elements are 0.
     private func values(of value: SuppressionSplit.Value) -> [Double] {
         func padded(_ values: [Double]) -> [Double] {
             values + [Double](repeating: 0, count: max(0, split.suppression.most - values.count))

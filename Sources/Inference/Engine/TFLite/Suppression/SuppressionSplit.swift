@@ -1,34 +1,34 @@
 internal import FileFormats
 
-/// A TensorFlow Lite file that has NON_MAX_SUPPRESSION_V4 or V5 among its operators, which the engine does not support:
-/// the file up to that operator, and the file of what comes after it.
+/// Splits a TensorFlow Lite file with NON_MAX_SUPPRESSION_V4 or V5 among its operators, which the engine does not
+/// support, into a file up to that operator and a file of the operators after it.
 ///
 /// Source: TensorFlow Lite's schema.fbs (field numbers), and the operators' documented inputs and outputs.
 package struct SuppressionSplit {
-    /// The operator.
+    /// The suppression that the operator performs.
     let suppression: NonMaxSuppression
-    /// The quantization of boxes and scores; nil for those that are not quantized.
+    /// The quantization of boxes and scores; nil if they are not quantized.
     let quantization: [DetectionOperator.Quantization?]
-    /// The file without the operator and what depends on it. Its outputs: boxes, scores, then `passed`, then the file's
-    /// own that do not depend on the operator.
+    /// The file without the operator and its dependents. Its outputs: boxes, scores, then other values that the second
+    /// file needs, then the file's own outputs that do not depend on the operator.
     package let front: [UInt8]
-    /// The names of its outputs.
+    /// The names of the outputs of `front`.
     let frontOutputs: [String]
-    /// The part of the graph that depends on the operator, as a file whose inputs are `sources`; nil where nothing
-    /// does.
+    /// The part of the graph that depends on the operator, as a file whose inputs are `sources`; nil if no output
+    /// depends on it.
     package let back: [UInt8]?
-    /// The name of each input of the second file, and where the input comes from.
+    /// The name and the source of each input of the second file.
     let sources: [(name: String, value: Value)]
-    /// The outputs of the file: their names, and where they come from.
+    /// The names and the sources of the outputs of the file.
     let outputs: [(name: String, value: Value)]
 
-    /// A tensor that is handed on.
+    /// A tensor that is passed on.
     enum Value: Sendable, Hashable {
         /// An input of the file.
         case input(Int)
         /// An output of the first file.
         case front(Int)
-        /// The operator's own: indices, scores (V5 only), count.
+        /// The operator's outputs: indices, scores (V5 only), count.
         case indices, scores, count
         /// An output of the second file.
         case back(Int)
@@ -37,8 +37,8 @@ package struct SuppressionSplit {
     private static let codes = [120: "NON_MAX_SUPPRESSION_V4", 121: "NON_MAX_SUPPRESSION_V5"]
     private static let mostSelected = 100_000, mostBoxes = 1 << 20
 
-    /// Splits at the first such operator; nil if the file has none.
-    /// - Throws: for a file that has the operator, but not in a form that is known.
+    /// Splits at the first such operator; nil if the file contains none of them.
+    /// - Throws: if the file contains the operator in an unsupported form.
     ///
     /// Long: one walk over the graph; its steps share what they have found.
     package init?(_ file: [UInt8]) throws(DetectionOperator.Unreadable) {
@@ -83,7 +83,7 @@ package struct SuppressionSplit {
             sigma: isSoft ? Float(bitPattern: bits(try constant(5, "sigma"))) : 0)
         quantization = [boxes, scores].map { DetectionOperator.quantization(of: $0.table) }
 
-        // What depends on the operator, and what of the rest that takes.
+        // Collect the operators that depend on the suppression, and the other values that they use.
         var late = Set(node.outputs), lateOperators: [Int] = []
         for (index, other) in graph.operators.enumerated() where index != place {
             guard other.inputs.contains(where: late.contains) else { continue }
@@ -136,13 +136,13 @@ package struct SuppressionSplit {
             : try Self.file(file, graph, keeping: lateOperators, inputs: sources.map(\.tensor), outputs: backOutputs)
     }
 
-    /// True if one of these operators is used in any subgraph.
+    /// True if any subgraph uses one of these operators.
     private static func mentions(_ file: [UInt8]) -> Bool {
         let codes = try? FlatBuffer(ByteSource(file), identifier: "TFL3").root().tables(1)
         return (codes ?? []).contains { Self.codes[TFLiteGraph.code($0)] != nil }
     }
 
-    /// The bytes of a constant.
+    /// The bytes of a constant; nil if the tensor is not constant.
     private static func bytes(of tensor: Int, _ graph: TFLiteGraph) -> ArraySlice<UInt8>? {
         guard graph.tensors.indices.contains(tensor), graph.producers[tensor] == nil, !graph.inputs.contains(tensor),
             graph.buffers.indices.contains(graph.tensors[tensor].buffer),
@@ -151,8 +151,8 @@ package struct SuppressionSplit {
         return data
     }
 
-    /// The file with some of its operators, and with other inputs and outputs. Nothing is moved but offsets: the lists
-    /// of tensors are written behind the file.
+    /// The file with a subset of its operators, and with other inputs and outputs. Only offsets are moved: the lists of
+    /// tensors are appended to the file.
     private static func file(
         _ bytes: [UInt8], _ graph: TFLiteGraph, keeping operators: [Int], inputs: [Int]?, outputs: [Int]
     ) throws(DetectionOperator.Unreadable) -> [UInt8] {
@@ -163,7 +163,7 @@ package struct SuppressionSplit {
         guard let list = try? graph.subgraph.vector(3, elementBytes: 4), !operators.isEmpty else {
             throw DetectionOperator.Unreadable(reason: "the file has no operators before its suppression")
         }
-        // Offsets count from where they stand.
+        // Offsets are relative to their own position.
         for (new, old) in operators.enumerated() {
             let place = list.start + 4 * new
             write(UInt32(truncatingIfNeeded: graph.operators[old].table.place - place), at: place)
@@ -184,7 +184,7 @@ package struct SuppressionSplit {
                 file += (0..<4).map { UInt8(truncatingIfNeeded: bits >> (8 * UInt32($0))) }
             }
         }
-        // Signatures name inputs and outputs that are gone.
+        // Removed, because signatures name inputs and outputs that no longer exist.
         if let signatures = try? graph.model.vector(7, elementBytes: 4) { write(0, at: signatures.start - 4) }
         return file
     }

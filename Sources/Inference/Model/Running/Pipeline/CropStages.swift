@@ -3,16 +3,16 @@ internal import ImagePipeline
 internal import Observations
 internal import SystemSupport
 
-/// The stages that look closer at a picture's finds, level by level, within the crops that the request may have.
+/// Runs the stages of a picture's detections, level by level, within the request's limit of crops.
 struct CropStages {
     let picture: HeldPicture
-    /// The limit of a crop's pixels.
+    /// The maximum number of pixels of a crop.
     let maxPixels: Int
     let options: PredictionOptions
     let slot: Slot
-    /// The limiter of the slot.
+    /// The limiter that issued the slot.
     let limiter: InFlightLimiter
-    /// Crops that are left.
+    /// The number of crops that may still be made.
     private(set) var budget: Int
     private(set) var note = PipelineNote()
     private(set) var times = StageTimes()
@@ -28,9 +28,9 @@ struct CropStages {
 
     private typealias Found = ObservationResult.Found
 
-    /// The finds with the answers of their stages.
-    /// - Parameter most: the most finds with stages.
-    /// - Throws: what ends the request: its deadline, a cancellation, a model that does not take more.
+    /// The detections with the answers of their stages.
+    /// - Parameter most: the maximum number of detections with stages.
+    /// - Throws: errors that end the request: its deadline, a cancellation, a model that refuses further requests.
     mutating func runStages(
         of found: [ObservationResult.Found], _ stages: [Pipeline.Stage], most: Int?
     ) async throws(InferenceError) -> [ObservationResult.Found] {
@@ -46,7 +46,7 @@ struct CropStages {
         return found
     }
 
-    /// The finds that get stages, in their order: the most confident ones, as long as there are crops left.
+    /// The detections that get stages, in their order: the most confident ones, as long as crops remain.
     private mutating func choose(among found: [ObservationResult.Found], _ stages: [Pipeline.Stage], most: Int?)
         -> [Int]
     {
@@ -62,7 +62,7 @@ struct CropStages {
         return chosen.sorted()
     }
 
-    /// The stages of the finds of a stage, of all crops together.
+    /// Runs the stages of a stage's own detections, for all crops together.
     private mutating func runNested(
         in answers: inout [ObservationResult.StageAnswer], _ stage: Pipeline.Stage
     ) async throws(InferenceError) {
@@ -99,7 +99,7 @@ struct CropStages {
         let name = stage.description.name, time = MonotonicInstant.now.nanoseconds(since: start)
         times.add(spent)
         times.add(StageTimes.Stage(name: name, nanoseconds: time))
-        // The slot is the detector's. What its client took of this model counts when that model's slots are shared.
+        // The slot belongs to the detector's model; charge the client's use of this model to its share there.
         if stage.model.limiter !== limiter { stage.model.limiter.charge(options.claim, nanoseconds: spent.sum) }
         note.stages.append(
             PipelineNote.Stage(
@@ -109,7 +109,7 @@ struct CropStages {
     }
 }
 
-/// One stage for some finds, in a request's slot.
+/// One stage for some detections, in a request's slot.
 struct StageRun: Sendable {
     let stage: Pipeline.Stage
     let picture: HeldPicture
@@ -119,8 +119,8 @@ struct StageRun: Sendable {
 
     typealias Outcome = ObservationResult.StageAnswer.Outcome
 
-    /// The answers: of classes and vectors several in one inference, where the model takes that.
-    /// - Throws: what ends the request.
+    /// The answers; classes and embeddings are computed several in one inference if the model allows it.
+    /// - Throws: errors that end the request.
     func answers(for found: [ObservationResult.Found]) async throws(InferenceError) -> [Outcome] {
         var outcomes: [Outcome?] = []
         var crops: [FindCrop] = []
@@ -166,8 +166,8 @@ struct StageRun: Sendable {
         return outcomes
     }
 
-    /// The results of one inference; where the engine fails for all together, those of one for each: the fault is one
-    /// crop's.
+    /// The results of one inference; if the engine fails for all crops together, the results of one inference for each,
+    /// because one crop may have caused the failure.
     private func each<Value>(
         _ images: [EncodedImage], _ run: ([EncodedImage]) async -> [Result<Value, InferenceError>]
     ) async -> [Result<Value, InferenceError>] {
@@ -193,13 +193,13 @@ struct StageRun: Sendable {
 }
 
 extension Pipeline.Stage {
-    /// True if the stage is for a find of this class.
+    /// True if the stage runs for detections of this class.
     fileprivate func applies(to found: ObservationResult.Found) -> Bool {
         guard let classes = description.classes else { return true }
         return classes.contains(found.label) || classes.contains("\(found.index)")
     }
 
-    /// Crops in one inference, of what a model gives without a place in the picture; others go one by one.
+    /// The crops of each inference: several for answers without positions in the picture, otherwise one.
     fileprivate func chunks(of count: Int) -> [Range<Int>] {
         switch description.task {
         case .classify where !description.crop.isMasked, .embed where !description.crop.isMasked:
@@ -208,12 +208,13 @@ extension Pipeline.Stage {
         }
     }
 
-    /// Inferences at a time: no more than keep the model busy. Masked crops are copies, one at a time.
+    /// The number of inferences at a time: as many as keep the model busy. Masked crops are copies, so only one at a
+    /// time.
     fileprivate var width: Int { description.crop.isMasked ? 1 : model.instances }
 }
 
 extension PipelineDescription.Stage {
-    /// The request to the stage's model; nil for classes.
+    /// The request to the stage's model; nil for classification.
     var request: ObservationRequest? {
         task.observation.map { task in
             var request = ObservationRequest(task: task)
@@ -226,7 +227,7 @@ extension PipelineDescription.Stage {
 }
 
 extension ObservationResult.StageAnswer {
-    /// The finds of the stage; none where it does not detect, or failed.
+    /// The detections of the stage; empty if it does not detect, or failed.
     fileprivate var found: [ObservationResult.Found] {
         guard case .observed(let result, _) = outcome, case .detections(let found) = result.content else { return [] }
         return found

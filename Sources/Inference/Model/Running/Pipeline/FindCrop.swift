@@ -1,20 +1,20 @@
 internal import ImagePipeline
 internal import Observations
 
-/// The picture that a stage sees of a find: a part of the picture's pixels, or an aligned face.
+/// The picture that a stage gets for a detection: a part of the picture's pixels, or an aligned face.
 struct FindCrop: Sendable {
     let image: EncodedImage
     /// The part of the picture; nil for an aligned face.
     let place: PicturePlace?
-    /// The way from the picture to an aligned face.
+    /// The transform from the picture to an aligned face.
     let alignment: SimilarityTransform?
-    /// The part that is seen, in pixels of the picture.
+    /// The visible part, in pixels of the picture.
     let box: PictureMap.Rectangle
 
-    /// Nanoseconds of scaling a pixel, roughly.
+    /// The approximate nanoseconds for scaling one pixel.
     private static let timeOfPixel = 2.0
 
-    /// - Throws: where the find has no such part.
+    /// - Throws: if the detection has no such part.
     init(
         _ stage: Pipeline.Stage, of found: ObservationResult.Found, in picture: HeldPicture, maxPixels: Int
     ) throws(InferenceError) {
@@ -44,7 +44,8 @@ struct FindCrop: Sendable {
         }
     }
 
-    /// A box as answers say it, to thousandths of a pixel: who cuts it out of the picture gets the same crop.
+    /// Rounds a box to 1/1000 pixel as in the JSON answer, so that a client that crops by the answer gets the same
+    /// pixels.
     private static func said(_ box: PictureMap.Rectangle) -> PictureBox {
         func rounded(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }
         let x = rounded(box.x), y = rounded(box.y)
@@ -53,7 +54,8 @@ struct FindCrop: Sendable {
 
     private static let noPoints = "the find cannot be aligned: not all of its five points were found"
 
-    /// The template is for faces of 112 pixels.
+    /// The transform from a detection's five points to those of a frontal face; scales the template, which has a side
+    /// of 112 pixels.
     private static func transform(_ found: ObservationResult.Found, side: Int) -> SimilarityTransform? {
         let points = (found.keypoints ?? []).compactMap { point in
             point.place.map { PicturePoint(x: $0.x, y: $0.y) }
@@ -63,7 +65,7 @@ struct FindCrop: Sendable {
             from: points, to: SimilarityTransform.fivePoints.map { PicturePoint(x: $0.x * scale, y: $0.y * scale) })
     }
 
-    /// The pixels of a window, black where they are not in the mask.
+    /// The pixels of a window; those outside the mask are black.
     private static func masked(
         _ window: PictureWindow, by mask: RunLengths?, in pixels: PixelImage, maxPixels: Int, time: UInt64
     ) throws(ImageError) -> EncodedImage {
@@ -79,7 +81,8 @@ struct FindCrop: Sendable {
 
     // MARK: Back to the picture
 
-    /// The answer of a stage with its boxes and points in the picture; those of parts are there already.
+    /// The answer of a stage with its boxes and points in coordinates of the picture; answers for parts of the picture
+    /// have these already.
     func placed(_ result: ObservationResult) -> ObservationResult {
         guard let alignment else { return result }
         var result = result
@@ -103,13 +106,13 @@ struct FindCrop: Sendable {
         return result
     }
 
-    /// The rectangle of the picture that an aligned square shows, which lies askew in it.
+    /// The rectangle of the picture that contains an aligned square, which may be rotated in it.
     private static func seen(by transform: SimilarityTransform, side: Int) -> PictureMap.Rectangle {
         around(PictureMap.Rectangle(x: 0, y: 0, width: Double(side), height: Double(side)), transform)
     }
 
-    /// The smallest rectangle of the picture around one of the aligned face. Points of the transform are the middles of
-    /// pixels.
+    /// The smallest rectangle of the picture that contains a rectangle of the aligned face. The transform's points are
+    /// centers of pixels.
     private static func around(
         _ box: PictureMap.Rectangle, _ transform: SimilarityTransform
     ) -> PictureMap.Rectangle {
@@ -123,14 +126,15 @@ struct FindCrop: Sendable {
 }
 
 extension Model {
-    /// The side of its input, where that is a square.
+    /// The side of its input if that is a square; otherwise nil.
     fileprivate var squareSide: Int? {
         imageSpec.flatMap { $0.width == $0.height ? $0.width : nil }
     }
 }
 
 extension RunLengths {
-    /// Calls its argument with each run of pixels in the mask: a column, and rows of it; columns and rows in order.
+    /// Calls its argument with each run of pixels in the mask: a column and a range of its rows, in order of columns
+    /// and rows.
     fileprivate func forEachRun(_ body: (_ column: Int, _ rows: Range<Int>) -> Void) {
         guard height > 0 else { return }
         var place = 0

@@ -1,4 +1,4 @@
-/// Some pieces of work at a time, in a request's slot.
+/// Runs several pieces of work at a time, in a request's slot.
 enum Parallel {
     /// A structure made by a method: see ``IndexedOutcome``.
     private struct Outcome<Value: Sendable>: Sendable {
@@ -6,10 +6,10 @@ enum Parallel {
         let result: Result<Value, InferenceError>
     }
 
-    /// The results in order. The first failure ends the others.
+    /// Returns the results in order. The first failure cancels the others.
     /// - Parameters:
     ///   - count: the number of pieces.
-    ///   - width: how many at a time.
+    ///   - width: the maximum number of pieces at a time.
     static func results<Value: Sendable>(
         _ count: Int, width: Int, _ work: @escaping @Sendable (Int) async throws(InferenceError) -> Value
     ) async throws(InferenceError) -> [Value] {
@@ -34,7 +34,7 @@ enum Parallel {
             }
             return outcomes
         }
-        // The first that failed, not one that was cancelled for it.
+        // Throws the error of the first piece that failed, not of one that was cancelled because of it.
         if let failed = outcomes.first(where: { if case .failure = $0.result { true } else { false } }) {
             _ = try failed.result.get()
         }

@@ -1,25 +1,25 @@
 internal import Observations
 internal import Synchronization
 
-/// A pipeline with the models that it runs. It keeps them: a request has one version of each, from its first stage to
-/// its last.
+/// A pipeline and the models that it runs. It keeps the models, so that a request uses one version of each in all
+/// stages.
 package final class Pipeline: Sendable {
     package let description: PipelineDescription
     /// The detector.
     package let detector: Model
-    /// The stages of each find.
+    /// The stages that run for each detection.
     package let stages: [Stage]
 
     /// A stage with its model.
     package struct Stage: Sendable {
         package let description: PipelineDescription.Stage
         package let model: Model
-        /// The stages of its own finds.
+        /// The stages that run for each of its own detections.
         package let each: [Stage]
     }
 
-    /// Checks the stages against the models; what is wrong is a problem with its path.
-    /// - Parameter models: by their names; a stage whose model is missing here has a problem already.
+    /// Checks the stages against the models; each error is added to the problems with its path.
+    /// - Parameter models: by name; a problem has already been added for each missing model.
     init?(_ description: PipelineDescription, models: [String: Model], problems: ProblemList) {
         for (name, model) in models where model.pipeline != nil {
             let places = description.allStages.filter { $0.model == name }.map(\.path)
@@ -53,19 +53,19 @@ package final class Pipeline: Sendable {
         }
     }
 
-    /// All models, one for each place that names one.
+    /// All models, one for each place that names a model.
     package var models: [Model] { [detector] + allStages.map(\.model) }
 
     /// True if it runs this model.
     func keeps(_ model: Model) -> Bool { models.contains { $0 === model } }
 
-    /// The stages of all levels, each before its own.
+    /// The stages of all levels, each before its nested stages.
     package var allStages: [Stage] {
         func all(_ stages: [Stage]) -> [Stage] { stages.flatMap { [$0] + all($0.each) } }
         return all(stages)
     }
 
-    /// The stages from the first level to the one of a name; nil if there is none.
+    /// The stages from the first level to the one with this name; nil if no stage has it.
     package func way(to name: String) -> [Stage]? {
         func way(_ stages: [Stage]) -> [Stage]? {
             for stage in stages {
@@ -85,7 +85,7 @@ package final class Pipeline: Sendable {
     }
 }
 
-/// Compares what a pipeline says of its models with the models.
+/// Checks that a pipeline's models fit its description.
 struct PipelineCheck {
     let problems: ProblemList
 

@@ -3,32 +3,33 @@ internal import ImagePipeline
 internal import Observations
 internal import SystemSupport
 
-/// A detector's request that needs all pixels of a picture: of a pipeline, or for an answer that is a picture. The
-/// picture is decoded once; everything runs in the request's one slot.
+/// A detector's request that needs all pixels of a picture: that of a pipeline, or one for an answer that contains a
+/// picture. The picture is decoded once; all inferences use the request's slot.
 struct PipelineRun: Sendable {
     let detector: Model
-    /// Nil for a model alone.
+    /// Nil for a single model.
     let pipeline: Pipeline?
     let request: ObservationRequest
     let options: PredictionOptions
     let slot: Slot
 
-    /// The request to the detector: what it does not say is the pipeline's.
+    /// The request to the detector: options that it does not set are the pipeline's.
     private var asked: ObservationRequest {
         var asked = request
         guard let description = pipeline?.description else { return asked }
         asked.threshold = asked.threshold ?? description.threshold
         asked.iou = asked.iou ?? description.iou
-        // Nothing that is to be covered may be left out.
+        // If all detections must be covered, none may be filtered out.
         if !asked.needsAll { asked.classes = asked.classes ?? description.classes }
         return asked
     }
 
-    /// Detects, and looks closer at the finds.
+    /// Detects, and runs the stages for the detections.
     func result(_ image: EncodedImage) async throws(InferenceError) -> ObservationResult {
         if let pipeline, pipeline.stages.isEmpty, pipeline.description.tiles == nil, !request.keepsPicture {
-            // Nothing is cut out: the detector may decode the picture at a part of its size. How large finds are, and
-            // so which size their crops need, is known only after that.
+            // No crops are needed, so the detector may decode the picture at a reduced size. With stages this is not
+            // possible: the sizes of the detections, and so the resolution that their crops need, are known only
+            // afterwards.
             var result = try await detector.observation(of: image, request: asked, options: options, slot: slot)
             result.pipeline = PipelineNote()
             return result
@@ -62,7 +63,7 @@ struct PipelineRun: Sendable {
 
     var maxPixels: Int { detector.pictureInput()?.pipeline.limits.maxPixels ?? .max }
 
-    /// The options for what is seen of the decoded picture: framing and orientation were the detector's.
+    /// The options for parts of the decoded picture: framing and orientation apply to the detector only.
     var stageOptions: PredictionOptions {
         var options = options
         options.cropAndScale = nil
@@ -70,12 +71,12 @@ struct PipelineRun: Sendable {
         return options
     }
 
-    // MARK: What a model sees
+    // MARK: Explaining a stage's picture
 
-    /// The picture that the model of a stage sees of a find; without a stage, what the detector sees.
+    /// The picture that the model of a stage gets for a detection; without a stage, the picture that the detector gets.
     /// - Parameters:
     ///   - way: the stages down to that one.
-    ///   - finds: the number of a find at each of these levels, from 0.
+    ///   - finds: the index of a detection at each of these levels, from 0.
     func explanation(
         of image: EncodedImage, _ way: [Pipeline.Stage], finds: [Int]
     ) async throws(InferenceError) -> PreprocessedImage {
@@ -115,7 +116,7 @@ struct PipelineRun: Sendable {
 
     // MARK: The detector
 
-    /// The finds of the detector in a picture, of all tiles together.
+    /// The detections in a picture, of all tiles together.
     func detections(in picture: HeldPicture) async throws(InferenceError) -> ObservationResult {
         let size = picture.size
         guard let tiles = pipeline?.description.tiles else {
@@ -127,7 +128,7 @@ struct PipelineRun: Sendable {
         }
         let windows = try TileGrid(tiles, over: size).windows
         var ofTile = asked
-        // The limit counts when all tiles are together.
+        // The limit applies to all tiles together.
         ofTile.top = nil
         let request = ofTile
         let results = try await Parallel.results(windows.count, width: detector.instances) {
@@ -143,7 +144,7 @@ struct PipelineRun: Sendable {
         return try merged(results, size: size)
     }
 
-    /// The finds of all tiles, without those that another one suppresses.
+    /// The detections of all tiles, without those that another one suppresses.
     private func merged(_ results: [ObservationResult], size: ImageSize) throws(InferenceError) -> ObservationResult {
         let start = MonotonicInstant.now
         guard var result = results.first, case .boxes(let boxes)? = detector.observationOutput(for: .detect)?.kind
@@ -192,7 +193,7 @@ extension Box {
 }
 
 extension ObservationResult {
-    /// The same of a picture that was seen as a whole.
+    /// The result, marked as seen by the model in full.
     fileprivate func seeingAll(of size: ImageSize) -> ObservationResult {
         ObservationResult(content: content, image: image, displayed: size, seen: nil, times: times)
     }

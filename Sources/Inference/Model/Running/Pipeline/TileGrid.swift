@@ -1,13 +1,13 @@
 internal import ImagePipeline
 
-/// A grid of squares that cover a picture, the last of each row and column moved back into it.
+/// A grid of squares that covers a picture; the last one of each row and column is moved back into the picture.
 struct TileGrid: Sendable {
     let windows: [PictureWindow]
 
-    /// The most tiles of a picture: more are seconds of work.
+    /// The maximum number of tiles of a picture, because each is an inference: more would take seconds.
     static let most = 1_000
 
-    /// - Throws: where there would be more than ``most``.
+    /// - Throws: if the picture needs more than ``most`` tiles.
     init(_ tiles: PipelineDescription.Tiles, over size: ImageSize) throws(InferenceError) {
         let step = max(1, Int((Double(tiles.size) * (1 - tiles.overlap)).rounded()))
         func count(_ length: Int) -> Int { length <= tiles.size ? 1 : (length - tiles.size + step - 1) / step + 1 }
