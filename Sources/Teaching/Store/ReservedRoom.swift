@@ -45,8 +45,8 @@ package final class ReservedRoom: Sendable {
     package var holds: Int { state.withLock { $0.holds } }
 
     /// Reserves exactly `bytes`; removes the file for 0.
-    /// - Parameter holds: the value of ``holds`` before `bytes` was computed. If it has changed, `bytes` may not include
-    ///   a model that has grown since, and the reservation stays.
+    /// - Parameter holds: the value of ``holds`` before `bytes` was computed. If it has changed, `bytes` may not
+    ///   include a model that has grown since, and the reservation stays.
     package func set(_ bytes: Int, since holds: Int) throws(TeachingError) {
         try changing { state throws(TeachingError) in
             guard state.holds == holds else { return }

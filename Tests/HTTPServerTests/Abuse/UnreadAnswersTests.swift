@@ -91,7 +91,8 @@ struct UnreadAnswersTests {
 
     @Test("while readers that cannot be closed yet hold all places, probes are answered and other requests wait")
     func probesBesideReaders() throws {
-        let probe = try Probe("loops=1", "maxConnections=20", "reservedConnections=256", "bodyPatience=600000", "headerTimeout=600000")
+        let probe = try Probe(
+            "loops=1", "maxConnections=20", "reservedConnections=256", "bodyPatience=600000", "headerTimeout=600000")
         let readers = try (0..<20).map { _ in try reader(probe) }
         try waitUntil("the kernel's share is known") { (try? probe.get("/healthz")) != nil }
         // More requests than reserved places (256, or fewer if few files may be open): the longest waits are refused.

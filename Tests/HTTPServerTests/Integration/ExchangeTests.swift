@@ -201,7 +201,9 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("a client that has closed its sending side is answered, including its pipelined requests", .timeLimit(.minutes(2)))
+    @Test(
+        "a client that has closed its sending side is answered, including its pipelined requests",
+        .timeLimit(.minutes(2)))
     func halfClose() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)

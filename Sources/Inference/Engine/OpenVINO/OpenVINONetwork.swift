@@ -49,7 +49,8 @@ final class OpenVINONetwork: Sendable {
                 }
                 let isFirst = !state.hasFailed
                 if case .failure = outcome { state.hasFailed = true }
-                state.outcomes[ObjectIdentifier(request)] = state.hasFailed && !isFirst ? .failure(Self.doubtful) : outcome
+                state.outcomes[ObjectIdentifier(request)] =
+                    state.hasFailed && !isFirst ? .failure(Self.doubtful) : outcome
             }
             state.ended.removeAll(keepingCapacity: true)
             let outcome = state.outcomes.removeValue(forKey: ObjectIdentifier(request)) ?? .success(())
