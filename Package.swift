@@ -51,6 +51,7 @@ let package = Package(
         .library(name: "ImagePipeline", targets: ["ImagePipeline"]),
         .library(name: "FlowControl", targets: ["FlowControl"]),
         .library(name: "Inference", targets: ["Inference"]),
+        .library(name: "Repository", targets: ["Repository"]),
     ],
     targets: [
         // C shims: what Swift cannot express, and nothing more.
@@ -99,11 +100,57 @@ let package = Package(
         .target(name: "Rollout", dependencies: ["JSON"], swiftSettings: strict),
         // The other end of the wire: a client that measures.
         .target(name: "LoadGenerator", dependencies: ["CSystem", "SystemSupport"], swiftSettings: strict),
+        // Features, and the protocols of engines.
+        .target(
+            name: "EngineAPI",
+            dependencies: ["CoreMLImport", "FileFormats", "FlowControl", "ImagePipeline", "JSON", "SystemSupport"],
+            swiftSettings: strict),
+        // The engines, one target each, and the files that they read with help.
+        .target(
+            name: "EngineOpenVINO",
+            dependencies: ["COpenVINO", "CoreMLImport", "EngineAPI", "FileFormats", "FlowControl", "SystemSupport"],
+            swiftSettings: strict),
+        .target(
+            name: "EngineONNXRuntime",
+            dependencies: [
+                "CONNXRuntime", "COpenVINO", "EngineAPI", "FileFormats", "FlowControl", "ImagePipeline", "JSON",
+                "ModelFacts", "SystemSupport",
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "EngineImporters",
+            dependencies: ["CoreMLImport", "EngineAPI", "FileFormats", "FlowControl", "JSON", "Observations"],
+            swiftSettings: strict),
+        // The choice of the engine for a file.
+        .target(
+            name: "Engines",
+            dependencies: [
+                "EngineAPI", "EngineImporters", "EngineONNXRuntime", "EngineOpenVINO", "FileFormats", "ModelFacts",
+                "SystemSupport",
+            ],
+            swiftSettings: strict),
+        // model.json and the files next to it, checked against the model file.
+        .target(
+            name: "Bundles",
+            dependencies: [
+                "CoreMLImport", "EngineAPI", "EngineImporters", "Engines", "FileFormats", "ImagePipeline", "JSON",
+                "ModelFacts", "Observations", "SystemSupport", "Teaching",
+            ],
+            swiftSettings: strict),
+        // A loaded model.
         .target(
             name: "Inference",
             dependencies: [
-                "CONNXRuntime", "COpenVINO", "ConfinedDecoding", "CoreMLImport", "FileFormats", "ModelFacts",
-                "ImagePipeline", "FlowControl", "JSON", "Observations", "Rollout", "SystemSupport", "Teaching",
+                "Bundles", "ConfinedDecoding", "CoreMLImport", "EngineAPI", "EngineImporters", "Engines", "FileFormats",
+                "FlowControl", "ImagePipeline", "JSON", "Observations", "Rollout", "SystemSupport", "Teaching",
+            ],
+            swiftSettings: strict),
+        // The models of folders, and their versions.
+        .target(
+            name: "Repository",
+            dependencies: [
+                "Bundles", "CoreMLImport", "EngineAPI", "EngineImporters", "FileFormats", "FlowControl",
+                "ImagePipeline", "Inference", "JSON", "ModelFacts", "Rollout", "SystemSupport",
             ],
             swiftSettings: strict),
         // The one table of settings, its loader and its documents.
@@ -112,7 +159,7 @@ let package = Package(
             name: "InferenceService",
             dependencies: [
                 "CInflate", "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "JSON",
-                "Observations", "Rollout", "Settings", "SystemSupport", "Teaching",
+                "Observations", "Repository", "Rollout", "Settings", "SystemSupport", "Teaching",
             ],
             // One binary: the page is part of it.
             resources: [
@@ -126,8 +173,8 @@ let package = Package(
             name: "Tools",
             dependencies: [
                 "CSystem", "FileFormats", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference",
-                "InferenceService", "JSON", "LoadGenerator", "ModelFacts", "Observations", "Rollout", "Settings",
-                "SystemSupport", "Teaching",
+                "InferenceService", "JSON", "LoadGenerator", "ModelFacts", "Observations", "Repository", "Rollout",
+                "Settings", "SystemSupport", "Teaching",
             ],
             resources: [.embedInCode("Quantize/quantize.py"), .embedInCode("Train/train.py")],
             swiftSettings: strict),
@@ -208,9 +255,9 @@ let package = Package(
         .testTarget(
             name: "InferenceTests",
             dependencies: [
-                "CoreMLImport", "FileFormats", "FlowControl", "ImagePipeline", "Inference", "Observations", "Rollout",
-                "SystemSupport",
-                "Teaching", "TestSupport",
+                "CoreMLImport", "EngineImporters", "EngineONNXRuntime", "EngineOpenVINO", "FileFormats", "FlowControl",
+                "ImagePipeline", "Inference", "Observations", "Repository", "Rollout", "SystemSupport", "Teaching",
+                "TestSupport",
             ],
             swiftSettings: waiting,
             linkerSettings: findEngine),
@@ -218,7 +265,7 @@ let package = Package(
             name: "InferenceServiceTests",
             dependencies: [
                 "InferenceService", "Inference", "HTTPServer", "HTTPWire", "FlowControl", "ImagePipeline",
-                "JSON", "Rollout", "Settings", "SystemSupport", "Teaching", "TestSupport",
+                "JSON", "Repository", "Rollout", "Settings", "SystemSupport", "Teaching", "TestSupport",
             ],
             swiftSettings: waiting,
             linkerSettings: findEngine),

@@ -2,6 +2,7 @@ import FlowControl
 import Foundation
 import Inference
 import InferenceService
+internal import Repository
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import Foundation
 import HTTPServer
 import Inference
 import InferenceService
+internal import Repository
 import Rollout
 import Settings
 import Synchronization

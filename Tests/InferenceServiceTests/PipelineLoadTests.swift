@@ -2,6 +2,7 @@ import FlowControl
 import Foundation
 import ImagePipeline
 import Inference
+internal import Repository
 import SystemSupport
 import TestSupport
 import Testing

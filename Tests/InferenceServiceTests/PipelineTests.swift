@@ -3,6 +3,7 @@ import Foundation
 import HTTPServer
 import ImagePipeline
 import Inference
+internal import Repository
 import Settings
 import TestSupport
 import Testing

@@ -4,6 +4,7 @@ import HTTPWire
 import Inference
 import InferenceService
 import JSON
+internal import Repository
 import Settings
 import Synchronization
 import SystemSupport

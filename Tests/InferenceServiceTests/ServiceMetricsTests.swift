@@ -3,6 +3,7 @@ import HTTPServer
 import HTTPWire
 import Inference
 import InferenceService
+internal import Repository
 import SystemSupport
 import Testing
 

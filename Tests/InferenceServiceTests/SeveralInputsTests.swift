@@ -2,6 +2,7 @@ import FlowControl
 import Foundation
 import HTTPServer
 import Inference
+internal import Repository
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import Inference
 import InferenceService
+internal import Repository
 import Synchronization
 import Testing
 

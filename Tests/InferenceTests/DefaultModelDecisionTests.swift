@@ -1,4 +1,5 @@
 import Inference
+internal import Repository
 import Testing
 
 /// The model for requests without a model name, decided from the properties of the versions.

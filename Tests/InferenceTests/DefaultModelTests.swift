@@ -1,5 +1,6 @@
 import Foundation
 import Inference
+internal import Repository
 import Testing
 
 /// The default model of a request without a model name.

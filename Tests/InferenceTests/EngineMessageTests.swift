@@ -1,3 +1,4 @@
+internal import EngineOpenVINO
 import Foundation
 import Inference
 import TestSupport

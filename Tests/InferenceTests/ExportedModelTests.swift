@@ -1,4 +1,6 @@
 import Dispatch
+internal import EngineImporters
+internal import EngineOpenVINO
 import Foundation
 import Inference
 import SystemSupport

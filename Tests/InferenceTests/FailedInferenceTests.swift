@@ -1,3 +1,4 @@
+internal import EngineOpenVINO
 import FlowControl
 import Foundation
 import Inference

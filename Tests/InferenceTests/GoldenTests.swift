@@ -1,6 +1,7 @@
 import FlowControl
 import Foundation
 import Inference
+internal import Repository
 import Synchronization
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import CoreMLImport
+internal import EngineImporters
 import Foundation
 import Inference
 import Synchronization

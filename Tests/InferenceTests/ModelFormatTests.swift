@@ -1,6 +1,7 @@
 import FileFormats
 import Foundation
 import Inference
+internal import Repository
 import TestSupport
 import Testing
 

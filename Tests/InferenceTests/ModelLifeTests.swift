@@ -1,5 +1,6 @@
 import FlowControl
 import Inference
+internal import Repository
 import Rollout
 import SystemSupport
 import TestSupport

@@ -1,3 +1,4 @@
+internal import EngineONNXRuntime
 import Inference
 import Testing
 

@@ -1,3 +1,4 @@
+internal import EngineImporters
 import Foundation
 import Inference
 import Observations

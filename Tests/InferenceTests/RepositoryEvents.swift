@@ -1,5 +1,6 @@
 import Foundation
 import Inference
+internal import Repository
 import Synchronization
 
 /// The events of a repository, as text.

@@ -1,3 +1,4 @@
+internal import EngineOpenVINO
 import FileFormats
 import Foundation
 import Inference

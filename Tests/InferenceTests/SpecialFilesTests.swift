@@ -1,9 +1,11 @@
+internal import EngineImporters
+internal import EngineOpenVINO
 import Foundation
+import Inference
+internal import Repository
 import Synchronization
 import TestSupport
 import Testing
-
-import Inference
 
 /// Pipes, sockets and devices in place of a model's files: refused immediately, wherever they are opened.
 @Suite(.timeLimit(.minutes(2))) struct SpecialFilesTests {

@@ -1,3 +1,4 @@
+internal import EngineONNXRuntime
 import Foundation
 import Inference
 import TestSupport

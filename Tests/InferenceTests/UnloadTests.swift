@@ -1,5 +1,6 @@
 import Foundation
 import Inference
+internal import Repository
 import Testing
 
 /// Models that are unloaded, on request or because they are idle, and when they are loaded again.

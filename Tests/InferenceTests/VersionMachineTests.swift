@@ -1,4 +1,5 @@
 import Inference
+internal import Repository
 import SystemSupport
 import TestSupport
 import Testing

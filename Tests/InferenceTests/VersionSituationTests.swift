@@ -1,6 +1,6 @@
-import Testing
-
 import Inference
+internal import Repository
+import Testing
 
 /// The version of a model that answers, for all combinations of the states of three versions.
 @Suite struct VersionSituationTests {

@@ -4,6 +4,7 @@ internal import ImagePipeline
 internal import Inference
 internal import JSON
 internal import Observations
+internal import Repository
 internal import Settings
 
 /// `POST /v1/vision/detection`, `/face` and `/custom/{name}`: answers boxes in whole pixels, like DeepStack and

@@ -1,4 +1,5 @@
 internal import Inference
+internal import Repository
 internal import Settings
 
 /// The parameters of DeepStack's and CodeProject.AI's requests, from the query or from text parts of the form.

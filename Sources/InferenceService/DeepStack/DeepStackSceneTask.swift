@@ -2,6 +2,7 @@ internal import FlowControl
 internal import HTTPServer
 internal import Inference
 internal import JSON
+internal import Repository
 internal import Settings
 
 /// `POST /v1/vision/scene`: answers the best class of a picture, like DeepStack and CodeProject.AI.

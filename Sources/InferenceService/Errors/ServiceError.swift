@@ -3,6 +3,7 @@ package import HTTPWire
 package import ImagePipeline
 package import Inference
 internal import JSON
+package import Repository
 package import Settings
 package import Teaching
 

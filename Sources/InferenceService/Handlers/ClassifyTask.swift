@@ -2,6 +2,7 @@ internal import FlowControl
 internal import HTTPServer
 internal import Inference
 internal import JSON
+internal import Repository
 internal import Rollout
 internal import Settings
 

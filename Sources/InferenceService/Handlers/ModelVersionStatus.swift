@@ -1,5 +1,6 @@
 internal import Inference
 internal import JSON
+internal import Repository
 
 /// The state of a model for clients of TensorFlow Serving and KServe (version 1) that read `GET /v1/models/{name}`: the
 /// members `ready`, and `model_version_status` in the form of `GetModelStatusResponse` as JSON.

@@ -1,5 +1,6 @@
 internal import Inference
 internal import JSON
+internal import Repository
 internal import Teaching
 
 /// Taught models in the list of models.

@@ -4,6 +4,7 @@ internal import HTTPWire
 internal import ImagePipeline
 internal import Inference
 internal import JSON
+internal import Repository
 internal import SystemSupport
 internal import Teaching
 

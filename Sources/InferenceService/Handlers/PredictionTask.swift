@@ -3,6 +3,7 @@ internal import HTTPServer
 internal import ImagePipeline
 internal import Inference
 internal import JSON
+internal import Repository
 internal import Settings
 
 /// A task on the inputs of a request, such as classifying pictures: how it predicts, and how it writes.

@@ -1,4 +1,5 @@
 internal import Inference
+internal import Repository
 
 extension ModelRepository {
     /// The version of a model with a label. Labels become versions nowhere else.

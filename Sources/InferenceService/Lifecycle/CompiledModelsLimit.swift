@@ -1,4 +1,5 @@
 internal import Inference
+internal import Repository
 internal import Settings
 internal import Synchronization
 

@@ -3,6 +3,7 @@ internal import FoundationEssentials
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import Repository
 package import Settings
 internal import SystemSupport
 internal import Teaching

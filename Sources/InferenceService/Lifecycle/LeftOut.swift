@@ -1,4 +1,5 @@
 internal import Inference
+internal import Repository
 
 /// Logs the ignored entries of the model folders: otherwise a misspelt `model.jsn`, or a file of an unsupported format,
 /// would go unnoticed.

@@ -3,6 +3,7 @@ internal import FlowControl
 internal import Glibc
 internal import HTTPServer
 internal import Inference
+internal import Repository
 internal import Settings
 internal import Synchronization
 internal import SystemSupport

@@ -1,7 +1,8 @@
 internal import Glibc
 internal import HTTPServer
 internal import HTTPWire
-package import Inference
+internal import Inference
+package import Repository
 internal import Settings
 
 /// A server in this process, on a free port of the loopback interface, made as by the daemon: with routes, metrics and

@@ -1,5 +1,6 @@
 internal import Inference
 internal import JSON
+internal import Repository
 internal import Settings
 
 /// Writes the events of models as log lines.

@@ -1,4 +1,5 @@
-package import Inference
+internal import Inference
+package import Repository
 package import Settings
 
 /// Reloads the configuration, the tokens and the models, after SIGHUP.

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Inference
+internal import Repository
 internal import Synchronization
 
 /// Scans the models' folders at intervals, and reports changes.

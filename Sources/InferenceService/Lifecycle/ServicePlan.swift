@@ -5,6 +5,7 @@ internal import HTTPServer
 internal import HTTPWire
 internal import ImagePipeline
 package import Inference
+package import Repository
 package import Settings
 internal import SystemSupport
 

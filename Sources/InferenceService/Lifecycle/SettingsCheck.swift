@@ -1,6 +1,7 @@
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import Repository
 package import Settings
 
 /// Checks values that are well-formed: addresses, names, conditions.

@@ -1,5 +1,6 @@
 internal import FlowControl
-package import Inference
+internal import Inference
+package import Repository
 internal import Synchronization
 
 /// Feeds the service manager's watchdog, each time only after a successful prediction: a process that accepts

@@ -1,6 +1,7 @@
 internal import FlowControl
 internal import HTTPServer
 internal import Inference
+internal import Repository
 internal import Rollout
 internal import Settings
 internal import SystemSupport

@@ -2,6 +2,7 @@ internal import FlowControl
 package import HTTPServer
 internal import HTTPWire
 package import Inference
+package import Repository
 internal import Synchronization
 internal import SystemSupport
 

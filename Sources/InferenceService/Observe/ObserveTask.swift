@@ -3,6 +3,7 @@ internal import HTTPServer
 internal import ImagePipeline
 internal import Inference
 internal import JSON
+internal import Repository
 internal import Rollout
 internal import Settings
 internal import SystemSupport

@@ -3,6 +3,7 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
+internal import Repository
 
 /// Answers the model repository extension: the index, and requests to load and unload models.
 ///

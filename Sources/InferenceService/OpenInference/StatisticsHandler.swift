@@ -3,6 +3,7 @@ internal import FoundationEssentials
 internal import HTTPServer
 internal import Inference
 internal import JSON
+internal import Repository
 internal import SystemSupport
 
 /// Answers `GET /v2/models[/{name}[/versions/{v}]]/stats`: the statistics of each loaded version since its load.

@@ -1,5 +1,6 @@
 internal import Inference
 internal import JSON
+internal import Repository
 internal import Rollout
 
 /// Writes the JSON of a rollout: the members of rollout.json, and the rollout's state and results.

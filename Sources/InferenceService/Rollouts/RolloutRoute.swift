@@ -1,5 +1,6 @@
 internal import HTTPWire
 internal import Inference
+internal import Repository
 internal import Rollout
 internal import Settings
 internal import SystemSupport

@@ -1,5 +1,6 @@
 internal import FlowControl
 internal import Inference
+internal import Repository
 internal import Rollout
 internal import Synchronization
 internal import SystemSupport

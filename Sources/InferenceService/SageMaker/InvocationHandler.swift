@@ -1,6 +1,7 @@
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import Repository
 internal import Settings
 
 /// Answers `POST /invocations` of Amazon SageMaker and the predictions of Vertex AI: JSON as in TensorFlow Serving, a

@@ -2,6 +2,7 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
+internal import Repository
 internal import Settings
 
 /// The routes of other servers' interfaces (`dialects`), as rows of the table of routes.

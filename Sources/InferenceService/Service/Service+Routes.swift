@@ -3,6 +3,7 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
+internal import Repository
 internal import Settings
 
 /// The table of routes, with the decision of each route when a request's head has arrived. The decision captures the

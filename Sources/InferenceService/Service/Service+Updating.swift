@@ -1,6 +1,7 @@
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import Repository
 internal import Settings
 internal import Teaching
 

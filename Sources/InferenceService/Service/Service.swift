@@ -1,7 +1,8 @@
 internal import FlowControl
 package import HTTPServer
 package import HTTPWire
-package import Inference
+internal import Inference
+package import Repository
 internal import Settings
 internal import Synchronization
 

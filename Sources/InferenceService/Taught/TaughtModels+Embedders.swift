@@ -1,5 +1,6 @@
 internal import FlowControl
 internal import Inference
+internal import Repository
 internal import Synchronization
 internal import SystemSupport
 internal import Teaching

@@ -1,6 +1,7 @@
 internal import FlowControl
 internal import Glibc
 internal import Inference
+internal import Repository
 internal import Synchronization
 internal import SystemSupport
 internal import Teaching

@@ -1,5 +1,6 @@
 internal import FlowControl
-package import Inference
+internal import Inference
+package import Repository
 internal import Synchronization
 internal import SystemSupport
 package import Teaching

@@ -3,6 +3,7 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
+internal import Repository
 internal import Synchronization
 
 /// Answers `POST /v1/models/{name}/update`: creates a new version of an updatable Core ML model from examples.

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import Inference
 internal import InferenceService
+internal import Repository
 internal import Settings
 
 /// The measured model, in a repository from which a server can serve it.

@@ -3,6 +3,7 @@ internal import ImagePipeline
 internal import Inference
 internal import InferenceService
 internal import JSON
+internal import Repository
 package import Settings
 internal import Synchronization
 internal import SystemSupport

@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import Inference
 internal import InferenceService
 internal import JSON
+internal import Repository
 package import Settings
 
 /// Compiles models into the cache ahead of time: `ocelli compile`.

@@ -1,5 +1,6 @@
 internal import Inference
 internal import InferenceService
+internal import Repository
 
 /// Loads the model that a command runs in this process.
 enum LocalModel {

@@ -2,6 +2,7 @@ internal import FlowControl
 internal import FoundationEssentials
 internal import Inference
 internal import InferenceService
+internal import Repository
 package import Settings
 internal import SystemSupport
 

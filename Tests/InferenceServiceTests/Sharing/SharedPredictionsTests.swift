@@ -5,6 +5,7 @@ import HTTPWire
 import ImagePipeline
 import Inference
 import InferenceService
+internal import Repository
 import Settings
 import SystemSupport
 import Teaching

@@ -47,7 +47,7 @@ public struct ModelConfiguration: Sendable, Equatable {
     var engineComparison: UInt64 = 0
     /// The difference between the answers of several streams and those of one, if it is known before the load; the
     /// model then runs with one stream.
-    var streamDifference: String?
+    package var streamDifference: String?
     /// The difference between the answers of its batch variant and those of single items; if nil, the variant is
     /// compiled if the bundle requests it.
     var batchDifference: String?

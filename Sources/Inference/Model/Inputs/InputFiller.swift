@@ -1,3 +1,4 @@
+internal import EngineImporters
 internal import FlowControl
 internal import ImagePipeline
 

@@ -4,9 +4,9 @@ internal import SystemSupport
 
 /// Limits the number of loads that run at the same time; the others wait, the cheapest first. Each load may take most
 /// of the memory and all processors. See ``LoadQueue``.
-final class LoadGate: Sendable {
+package final class LoadGate: Sendable {
     /// A load's entry in the queue.
-    struct Ticket: Sendable {
+    package struct Ticket: Sendable {
         fileprivate let id: Int
     }
 
@@ -21,19 +21,19 @@ final class LoadGate: Sendable {
     private let patience: Duration
 
     /// - Parameter patience: the time after which a load no longer delays the others.
-    init(limit: Int, patience: Duration = .seconds(5)) {
+    package init(limit: Int, patience: Duration = .seconds(5)) {
         state = Mutex(State(queue: LoadQueue(limit: limit)))
         self.patience = patience
     }
 
     /// Sets the number of parallel loads; those that run continue.
-    func use(limit: Int) { change { $0.limit = limit } }
+    package func use(limit: Int) { change { $0.limit = limit } }
 
     /// Queues a load. ``run(_:_:)`` must be called with the ticket.
-    func arrive(_ cost: LoadCost) -> Ticket { Ticket(id: change { $0.arrive(cost) }) }
+    package func arrive(_ cost: LoadCost) -> Ticket { Ticket(id: change { $0.arrive(cost) }) }
 
     /// Runs a load when it is admitted.
-    func run<Value: Sendable>(_ ticket: Ticket, _ load: @Sendable () async -> Value) async -> Value {
+    package func run<Value: Sendable>(_ ticket: Ticket, _ load: @Sendable () async -> Value) async -> Value {
         let id = ticket.id
         await withCheckedContinuation { continuation in
             let mayBegin = state.withLock { state in

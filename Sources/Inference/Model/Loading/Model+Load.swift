@@ -312,7 +312,7 @@ extension Model {
     ) throws(InferenceError) -> (ModelPlanner, OpenedModel) {
         do throws(EngineError) {
             let engine = if let engine = configuration.engine { engine } else { try DefaultEngine.shared() }
-            let opened = try engine.opened(configuration.source(bundle.source))
+            let opened = try engine.open(configuration.source(bundle.source))
             return (ModelPlanner(file: opened.file, limits: configuration.imageLimits), opened)
         } catch {
             if error.kind == .noThreads { throw .engine(error) }

@@ -96,16 +96,3 @@ enum OutputReader {
         return form
     }
 }
-
-extension ElementType {
-    /// The corresponding type of a picture's elements; nil if pictures cannot have this type.
-    var pixelElement: PixelElement? {
-        switch self {
-        case .uint8: .uint8
-        case .int8: .int8
-        case .float16: .float16
-        case .float32: .float32
-        default: nil
-        }
-    }
-}

@@ -18,7 +18,7 @@ extension Model {
     private var ownDigest: String? { Self.filesDigest(of: path) }
 
     /// The SHA-256 of the files of the model at a path, loaded or not; nil if a file cannot be read. Blocks.
-    static func filesDigest(of path: String) -> String? {
+    package static func filesDigest(of path: String) -> String? {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { String(path[..<$0]) } ?? "."
         let name = slash.map { String(path[path.index(after: $0)...]) } ?? path

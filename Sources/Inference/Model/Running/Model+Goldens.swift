@@ -11,7 +11,7 @@ extension Model {
 
     /// Compares the answers of a pipeline, which has no model file, with the goldens of its bundle, if it has any.
     /// - Parameter agreement: the value in model.json; nil if it does not set one.
-    func checkGoldens(_ agreement: Double?) async throws(InferenceError) {
+    package func checkGoldens(_ agreement: Double?) async throws(InferenceError) {
         let (goldens, mistakes) = await LoaderThread.run { [path] in
             let problems = ProblemList()
             return (GoldenSet(bundle: path, agreement: agreement, problems: problems), problems.problems)

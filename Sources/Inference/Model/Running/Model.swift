@@ -2,8 +2,8 @@ internal import FileFormats
 public import FlowControl
 internal import ImagePipeline
 public import JSON
-internal import Synchronization
-internal import SystemSupport
+package import Synchronization
+package import SystemSupport
 
 /// A model that is loaded and ready (Core ML's `MLModel`).
 ///
@@ -54,7 +54,7 @@ public final class Model: Sendable {
     /// The bundle's folder, or the model file.
     package let path: String
     /// The state of its files when they were read.
-    let stamp: BundleStamp
+    package let stamp: BundleStamp
     let compiled: any CompiledModel
     let plan: ModelPlan
     /// The plans for reading its outputs as observations of a picture, if the bundle describes them.
@@ -66,13 +66,13 @@ public final class Model: Sendable {
     /// The memory that the engine may keep for different input sizes; nil for a pipeline: its models have their own.
     private let shapeMemory: DecodeBudget.Reservation?
     /// The model compiled for predictions that run while no other does.
-    let singleStream: SingleStreamSlot
+    package let singleStream: SingleStreamSlot
     /// Reports scores that are not confidences.
     package let scoreWatch = ScoreWatch()
     /// The answers of one stream, for the canary; nil if they were not compared.
     let reference = Mutex<Reference?>(nil)
     /// The difference that the canary found between its streams and one stream; nil if it found none.
-    let laterDifference = Mutex<String?>(nil)
+    package let laterDifference = Mutex<String?>(nil)
     /// The goldens that agreed at the load, for the canary, in the order of their next use.
     let goldens = Mutex<ArraySlice<GoldenPicture>>([])
     /// The cost of pictures of open size.
@@ -146,7 +146,7 @@ public final class Model: Sendable {
 
     /// Creates a pipeline: its detector under another name, with stages. It shares the detector's slots and infer
     /// requests.
-    init(
+    package init(
         _ pipeline: Pipeline, bundle: ModelBundle, version: String?, configuration: ModelConfiguration,
         loadReport: LoadReport
     ) {
@@ -188,10 +188,10 @@ public final class Model: Sendable {
     }
 
     /// The time when the last prediction ended, or the model was loaded.
-    var lastActivity: MonotonicInstant { MonotonicInstant(nanoseconds: lastUse.load(ordering: .relaxed)) }
+    package var lastActivity: MonotonicInstant { MonotonicInstant(nanoseconds: lastUse.load(ordering: .relaxed)) }
 
     /// Releases the tensors that are kept for the next predictions. Call it when no predictions arrive.
-    func releaseMemory() {
+    package func releaseMemory() {
         tensors.releaseAll()
     }
 

@@ -3,7 +3,7 @@ internal import SystemSupport
 
 /// Holds a model's variant for single-stream predictions. The variant takes about as much memory as the model, so it is
 /// compiled only when single-stream predictions occur; loading a model does not wait for it.
-final class SingleStreamSlot: Sendable {
+package final class SingleStreamSlot: Sendable {
     private struct State {
         var variant: SingleStreamVariant?
         var choice = SingleStreamChoice()
@@ -41,7 +41,9 @@ final class SingleStreamSlot: Sendable {
     }
 
     /// Sets the closure that is called when the variant has been compiled, compiling it has failed, or it was released.
-    func whenChanged(_ tell: @escaping @Sendable (SingleStreamReport) -> Void) { state.withLock { $0.tell = tell } }
+    package func whenChanged(_ tell: @escaping @Sendable (SingleStreamReport) -> Void) {
+        state.withLock { $0.tell = tell }
+    }
 
     /// The variant's infer request for a single-stream prediction, if the variant is chosen and the request is free;
     /// otherwise nil.

@@ -19,7 +19,7 @@ package enum LoaderThread {
 
     /// Runs some work on each item, 32 at the same time, and returns the results in order. If file systems do not
     /// answer, the items wait for them at the same time. Blocks.
-    static func map<Item: Sendable, Value: Sendable>(
+    package static func map<Item: Sendable, Value: Sendable>(
         _ items: [Item], _ work: @escaping @Sendable (Item) -> Value
     ) -> [Value] {
         var values: [Value] = []

@@ -1,4 +1,5 @@
 internal import CoreMLImport
+internal import EngineImporters
 internal import FileFormats
 internal import FoundationEssentials
 internal import Glibc

@@ -20,7 +20,7 @@ package final class Pipeline: Sendable {
 
     /// Checks the stages against the models; each error is added to the problems with its path.
     /// - Parameter models: by name; a problem has already been added for each missing model.
-    init?(_ description: PipelineDescription, models: [String: Model], problems: ProblemList) {
+    package init?(_ description: PipelineDescription, models: [String: Model], problems: ProblemList) {
         for (name, model) in models where model.pipeline != nil {
             let places = description.allStages.filter { $0.model == name }.map(\.path)
             for place in (description.model == name ? ["pipeline"] : []) + places {
@@ -57,7 +57,7 @@ package final class Pipeline: Sendable {
     package var models: [Model] { [detector] + allStages.map(\.model) }
 
     /// True if it runs this model.
-    func keeps(_ model: Model) -> Bool { models.contains { $0 === model } }
+    package func keeps(_ model: Model) -> Bool { models.contains { $0 === model } }
 
     /// The stages of all levels, each before its nested stages.
     package var allStages: [Stage] {

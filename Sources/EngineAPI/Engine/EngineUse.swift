@@ -1,0 +1,59 @@
+/// The preferred engine for a model.
+public enum EnginePreference: String, Sendable, CaseIterable, Codable {
+    /// OpenVINO, unless it cannot read the file or computes it wrongly.
+    case auto
+    case openvino
+    case onnxruntime
+}
+
+/// The engine that runs a model, and the reason.
+public struct EngineUse: Sendable, Hashable, Codable {
+    /// `openvino` or `onnxruntime`.
+    public let name: String
+    /// The name and version for display.
+    public let version: String
+    /// The reason it is not the first choice, or that the choice has changed; nil if it always was the first choice.
+    public let reason: String?
+
+    package init(_ engine: EnginePreference, version: String, reason: String?) {
+        name = engine.rawValue
+        self.version = version
+        self.reason = reason
+    }
+}
+
+/// A model file that an engine was found for.
+public struct OpenedModel: Sendable {
+    package let file: any ModelFile
+    /// The engine that read it, for reading it again.
+    package let engine: any Engine
+    /// Nil if only one engine is possible.
+    package var use: EngineUse?
+    /// The open question whether the engine computes the file correctly; nil if that is decided.
+    package var question: EngineQuestion?
+
+    /// A model file that `engine` has read.
+    package init(
+        file: any ModelFile, engine: any Engine, use: EngineUse? = nil, question: EngineQuestion? = nil
+    ) {
+        self.file = file
+        self.engine = engine
+        self.use = use
+        self.question = question
+    }
+}
+
+/// The question of which of two engines runs a file.
+package struct EngineQuestion: Sendable {
+    /// The engine that the answers are compared with, and that runs the file if the first one does not.
+    package let other: any Engine
+    /// Stores the decision. The argument is the error of the first engine, as the end of a sentence; nil if it has
+    /// none.
+    package let settle: @Sendable (String?) -> Void
+
+    /// A question that is not settled.
+    package init(other: any Engine, settle: @escaping @Sendable (String?) -> Void) {
+        self.other = other
+        self.settle = settle
+    }
+}

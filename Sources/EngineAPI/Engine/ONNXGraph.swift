@@ -1,0 +1,103 @@
+package import FileFormats
+internal import Glibc
+
+/// Reads the facts of an ONNX file (onnx.proto) that ONNX Runtime does not report.
+package enum ONNXGraph {
+    /// A node's operator, its outputs, and the ranges of its attributes in the file.
+    package struct Node {
+        package var operation = "", domain = ""
+        var outputs: [String] = []
+        var attributes: [Range<Int>] = []
+    }
+
+    /// An attribute that is text, or a list of integers or texts.
+    package struct Attribute {
+        package var name = "", text: String?
+        var integers: [Int64] = [], texts: [String] = []
+    }
+
+    private static let mostNodes = 200_000, mostValues = 1_000_000
+
+    /// Calls `take` with the nodes of the main graph; in a damaged file, with those before the damage.
+    package static func nodes(_ source: ByteSource, _ take: (Node) throws(FormatError) -> Void) throws(FormatError) {
+        var count = 0
+        var model = ProtobufWalk(source, 0..<source.count)
+        while let field = try model.next() {
+            guard field.number == 7, case .bytes(let range) = field.value else { continue }
+            var graph = ProtobufWalk(source, range)
+            while let field = try graph.next() {
+                guard field.number == 1, case .bytes(let range) = field.value else { continue }
+                count += 1
+                guard count <= mostNodes else { throw FormatError("has more than \(mostNodes) nodes") }
+                try take(try node(range, source))
+            }
+        }
+    }
+
+    package static func node(_ range: Range<Int>, _ source: ByteSource) throws(FormatError) -> Node {
+        var node = Node()
+        var walk = ProtobufWalk(source, range)
+        while let field = try walk.next() {
+            guard case .bytes(let part) = field.value else { continue }
+            switch field.number {
+            case 2: node.outputs.append(try text(part, source))
+            case 4: node.operation = try text(part, source)
+            case 5: node.attributes.append(part)
+            case 7: node.domain = try text(part, source)
+            default: break
+            }
+        }
+        return node
+    }
+
+    package static func attribute(_ range: Range<Int>, _ source: ByteSource) throws(FormatError) -> Attribute {
+        var attribute = Attribute()
+        var walk = ProtobufWalk(source, range)
+        while let field = try walk.next() {
+            guard attribute.integers.count + attribute.texts.count < mostValues else { break }
+            switch (field.number, field.value) {
+            case (1, .bytes(let part)): attribute.name = try text(part, source)
+            case (4, .bytes(let part)): attribute.text = try text(part, source)
+            case (8, .varint(let value)): attribute.integers.append(Int64(bitPattern: value))
+            case (8, .bytes(let part)):
+                // Packed encoding.
+                try source.bytes(at: part.lowerBound, count: part.count).withUnsafeBytes { bytes in
+                    var place = 0
+                    while let (value, length) = ProtobufField.varint(bytes, at: place) {
+                        attribute.integers.append(Int64(bitPattern: value))
+                        place += length
+                    }
+                }
+            case (9, .bytes(let part)): attribute.texts.append(try text(part, source))
+            default: break
+            }
+        }
+        return attribute
+    }
+
+    private static func text(_ range: Range<Int>, _ source: ByteSource) throws(FormatError) -> String {
+        String(decoding: try source.bytes(at: range.lowerBound, count: range.count), as: UTF8.self)
+    }
+}
+
+/// The labels of the outputs of ZipMap nodes, which are sequences of maps by label.
+package enum ONNXClasses {
+    /// The labels by the output's name, in the order of the maps' keys in ONNX Runtime: by number, or by bytes.
+    package static func read(_ source: ByteSource) -> [String: ClassLabelList] {
+        var classes: [String: ClassLabelList] = [:]
+        // The engine reports damage.
+        try? ONNXGraph.nodes(source) { (node) throws(FormatError) in
+            guard node.operation == "ZipMap", let output = node.outputs.first else { return }
+            for range in node.attributes {
+                let attribute = try ONNXGraph.attribute(range, source)
+                if attribute.name == "classlabels_int64s", !attribute.integers.isEmpty {
+                    classes[output] = .integers(Array(Set(attribute.integers)).sorted())
+                } else if attribute.name == "classlabels_strings", !attribute.texts.isEmpty {
+                    classes[output] = .strings(
+                        Array(Set(attribute.texts)).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+                }
+            }
+        }
+        return classes
+    }
+}

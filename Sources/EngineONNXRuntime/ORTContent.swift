@@ -1,0 +1,31 @@
+internal import EngineAPI
+internal import FileFormats
+
+/// The content of a session: a file, or its bytes if they had to be changed.
+enum ORTContent: Sendable {
+    case file(String)
+    case bytes([UInt8])
+
+    /// The maximum size in bytes of a file that is held in memory.
+    private static let most = 512 << 20
+
+    /// Checks whether the file must be changed for this machine. Blocks.
+    init(_ path: String) throws(EngineError) {
+        self = .file(path)
+        guard let file = try? OpenFile(path), file.size <= Self.most else { return }
+        var normalizes = false
+        try? ONNXGraph.nodes(ByteSource(count: file.size) { file.bytes($0) }) { node in
+            normalizes = normalizes || node.operation == StringLocale.operation
+        }
+        guard normalizes else { return }
+        if let bytes = StringLocale.replaced(in: file.bytes(0..<file.size)) { self = .bytes(bytes) }
+    }
+
+    /// Its bytes, for reading parts.
+    var source: ByteSource? {
+        switch self {
+        case .bytes(let bytes): ByteSource(bytes)
+        case .file(let path): (try? OpenFile(path)).map { file in ByteSource(count: file.size) { file.bytes($0) } }
+        }
+    }
+}

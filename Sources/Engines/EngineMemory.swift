@@ -1,0 +1,67 @@
+internal import EngineAPI
+internal import FileFormats
+internal import FoundationEssentials
+internal import ModelFacts
+internal import Synchronization
+internal import SystemSupport
+
+/// The decisions on the engine for each file, so that a later start uses the same engine and gives the same answers.
+///
+/// Stored by the digest of the file's contents, in the cache of compiled models, and in memory for the lifetime of the
+/// process.
+enum EngineMemory {
+    struct Decision: Sendable, Hashable, Codable {
+        let engine: EnginePreference
+        let reason: String?
+        /// The versions of both engines at that time, each with its build: if they have changed, the decision is made
+        /// again.
+        let versions: [String]
+    }
+
+    private static let ofThisProcess = Mutex<[String: Decision]>([:])
+    private static let most = 10_000, largest = 64 << 10
+
+    /// The digest of an ONNX file and the files with its weights; nil if one cannot be read. Blocks: reads them.
+    static func digest(of path: String) -> String? {
+        var hash = ContentHash()
+        guard hash.add(file: path), let file = try? OpenFile(path) else { return nil }
+        for name in ONNXExternalFiles.names(ByteSource(count: file.size) { file.bytes($0) }).sorted() {
+            hash.add(name)
+            guard hash.add(file: FilePath.folder(of: path) + name) else { return nil }
+        }
+        return hash.text
+    }
+
+    /// True if no decision is stored: then no file need be hashed to look one up.
+    static func isEmpty(in folder: String?) -> Bool {
+        guard ofThisProcess.withLock({ $0.isEmpty }) else { return false }
+        guard let folder else { return true }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return !names.contains { $0.hasSuffix(CompiledModelCache.decision) }
+    }
+
+    /// The decision on a file; nil if no decision is stored.
+    static func decision(_ digest: String, in folder: String?) -> Decision? {
+        if let known = ofThisProcess.withLock({ $0[digest] }) { return known }
+        guard let folder, case .success(let data) = BundleFile.read(path(digest, folder), most: largest) else {
+            return nil
+        }
+        return try? JSONDecoder().decode(Decision.self, from: data)
+    }
+
+    /// Stores a decision. If the cache cannot be written, it is stored for this process only.
+    static func keep(_ decision: Decision, on digest: String, in folder: String?) {
+        ofThisProcess.withLock { known in
+            if known.count >= most { known.removeAll() }
+            known[digest] = decision
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        guard let folder, let data = try? encoder.encode(decision) else { return }
+        try? data.write(to: URL(fileURLWithPath: path(digest, folder)), options: .atomic)
+    }
+
+    private static func path(_ digest: String, _ folder: String) -> String {
+        folder + "/" + digest + CompiledModelCache.decision
+    }
+}
