@@ -2,14 +2,15 @@
 
 import json
 import os
-import re
 import statistics
 import subprocess
 import sys
 import time
-import urllib.request
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+sys.path.insert(0, os.path.join(ROOT, "Tests/Operations"))
+from daemon import serve  # noqa: E402
+
 SHARED = os.path.join(ROOT, "../shared/data")
 MOBILENET = os.path.join(SHARED, "models/mobilenet_v2_1.0_224_quant")
 BENCH = os.path.join(ROOT, ".build/release/modelbench")
@@ -134,40 +135,21 @@ def overload():
     source = os.path.join(os.path.dirname(__file__), "openloop.c")
     subprocess.run(["clang", "-O2", "-o", generator, source], check=True)
     queue = 64
-    daemon = subprocess.Popen(
-        [OCELLI, "serve", "--models", os.path.join(SHARED, "models"), "--default-model", os.path.basename(MOBILENET),
-         "--load", "lazy", "--listen", "127.0.0.1:0", "--access-log=false", "--queue-length", str(queue)],
-        stderr=subprocess.PIPE, text=True)
-    try:
-        port = None
-        for line in daemon.stderr:
-            match = re.search(r"listening on 127\.0\.0\.1:(\d+)", line)
-            if match:
-                port = match.group(1)
-                break
+    with serve("--models", os.path.join(SHARED, "models"), "--default-model", os.path.basename(MOBILENET), "--load", "lazy",
+               "--access-log=false", "--queue-length", queue, program=OCELLI) as daemon:
         picture = os.path.join(SHARED, "images/burger.jpg")
         with open(picture, "rb") as file:
             body = file.read()
         for _ in range(5):
-            urllib.request.urlopen(urllib.request.Request(
-                f"http://127.0.0.1:{port}/v1/classify", data=body, headers={"Content-Type": "image/jpeg"})).read()
+            assert daemon.ask("POST", "/v1/classify", body, [("Content-Type", "image/jpeg")]).status == 200
 
         def load(rate, seconds):
-            command = [generator, "127.0.0.1", port, "/v1/classify", picture, f"{rate:.1f}", str(seconds), "4000", "0", "0", "0",
+            command = [generator, "127.0.0.1", str(daemon.port), "/v1/classify", picture, f"{rate:.1f}", str(seconds), "4000", "0", "0", "0",
                        "Cache-Control: no-store"]
             # The generator stands for another machine: it should not wait for the daemon's threads.
             if os.geteuid() == 0:
                 command = ["nice", "-n", "-10"] + command
             return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
-
-        def processor():
-            with open(f"/proc/{daemon.pid}/stat") as file:
-                user, system = file.read().rsplit(")", 1)[1].split()[11:13]
-            return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-        def memory(field):
-            with open(f"/proc/{daemon.pid}/status") as file:
-                return int(re.search(rf"{field}:\s+(\d+)", file.read()).group(1)) // 1024
 
         seconds = 3 if QUICK else 8
         load(1000, 3)
@@ -179,9 +161,9 @@ def overload():
         turns = []
         for _ in range(2 if QUICK else 4):
             for factor in factors:
-                before, used = memory("VmRSS"), processor()
+                before, used = int(daemon.memory()), daemon.processor_seconds()
                 result = load(capacity * factor, seconds)
-                result.update(factor=factor, daemon_cpu=processor() - used, before=before, after=memory("VmRSS"))
+                result.update(factor=factor, daemon_cpu=daemon.processor_seconds() - used, before=before, after=int(daemon.memory()))
                 results[factor].append(result)
                 turns.append(result)
 
@@ -215,9 +197,6 @@ def overload():
               "Retry-After in s. 'Of peak': beside the runs at 1.2 before and after.\n")
         table(["times capacity", "offered/s", "goodput/s", "of peak", "refused", "refusal p50", "refusal p99", "Retry-After",
                "accepted p50", "accepted p99", "other", "memory", "generator late, most", "generator CPUs", "daemon CPUs"], rows)
-    finally:
-        daemon.terminate()
-        daemon.wait()
 
 
 def main():

@@ -7,12 +7,10 @@ while there is none waits in the socket and is served by the next.
 
 import argparse
 import os
-import pathlib
 import random
 import signal
 import socket
 import sys
-import tempfile
 import threading
 import time
 

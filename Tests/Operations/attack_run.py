@@ -106,12 +106,6 @@ def kernel_memory():
     return 0, 0
 
 
-def processor_seconds(pid):
-    """User and system time of a process, in seconds: with that of threads that have ended."""
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 @dataclasses.dataclass
 class Result:
     name: str
@@ -166,10 +160,10 @@ def one(name, seconds, is_long):
                 time.sleep(0.02)
 
         watch(time.monotonic() + attack.head_start)
-        used, before = processor_seconds(daemon.pid), counts(report)
+        used, before = daemon.processor_seconds(), counts(report)
         began = time.monotonic()
         beside = measure(daemon.port, seconds, attack)
-        used = processor_seconds(daemon.pid) - used
+        used = daemon.processor_seconds() - used
         answers, connections = (now - then for now, then in zip(counts(report), before))
         watch(began + seconds + (2 if is_long else 0.5))
         text = f"{used / max(0.1, time.monotonic() - began):.2f} CPU"

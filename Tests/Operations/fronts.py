@@ -4,7 +4,6 @@ The proxies know every address that a pod may have, and find out themselves who 
 deletes a pod and who sends it requests learn of it at different times.
 """
 
-import os
 import pathlib
 import random
 import re
@@ -69,12 +68,7 @@ class Proxy:
 
     def stop(self):
         if self.process:
-            self.process.terminate()
-            try:
-                self.process.wait(10)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+            daemon.end(self.process, 10)
 
 
 class HAProxy(Proxy):

@@ -12,7 +12,6 @@ import collections
 import http.client
 import json
 import pathlib
-import random
 import shutil
 import sys
 import tempfile

@@ -54,12 +54,7 @@ class Proxy:
                                         stderr=(folder / f"{name}.log").open("w"), env=environment())
 
     def stop(self):
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        daemon.end(self.process, 10)
 
 
 def environment():

@@ -14,13 +14,10 @@ bubblewrap gives the namespaces and mounts, libseccomp the unit's SystemCallFilt
 """
 
 import argparse
-import json
 import os
 import pathlib
-import re
 import shutil
 import signal
-import stat
 import struct
 import subprocess
 import sys

@@ -2,9 +2,7 @@
 import json
 import os
 import pathlib
-import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import urllib.request
@@ -12,6 +10,9 @@ import urllib.request
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter
 from PIL import Image, ImageOps
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Operations"))
+from daemon import LOADED, Daemon
 
 SEED = 7
 TYPES = {"UINT8": np.uint8, "FP32": np.float32, "INT8": np.int8}
@@ -44,23 +45,13 @@ def pictures(width, height, count):
     return real, generated
 
 
-class Daemon:
+class Server(Daemon):
     """`ocelli serve` with one model and one thread of the engine."""
 
     def __init__(self, models, setting):
-        self.process = subprocess.Popen(
-            [os.environ["OCELLI"], "serve", "--listen=127.0.0.1:0", f"--models={models}", "--threads=1", "--cache-dir=",
-             f"--integer-weights={setting}", "--access-log=false", "--load-trial=false"],
-            stderr=subprocess.PIPE, text=True)
-        self.url, ready = None, False
-        for line in self.process.stderr:
-            if found := re.search(r"127\.0\.0\.1:\d+", line):
-                self.url = "http://" + found[0]
-            ready = ready or "is ready" in line
-            if self.url and ready:
-                break
-        if not self.url:
-            sys.exit("compare-integer-weights: the daemon does not start")
+        super().__init__(
+            ["--listen=127.0.0.1:0", f"--models={models}", "--threads=1", "--cache-dir=", f"--integer-weights={setting}", "--access-log=false",
+             "--load-trial=false"], ready=LOADED, program=os.environ["OCELLI"])
         self.model = json.load(urllib.request.urlopen(self.url + "/v1/models/model"))
 
     def infer(self, tensor):
@@ -78,15 +69,6 @@ class Daemon:
             outputs[output["name"]] = np.frombuffer(body[place:place + length], TYPES[output["datatype"]])
             place += length
         return outputs
-
-    def seconds(self):
-        """CPU seconds of the process so far, in steps of a hundredth."""
-        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
 
 
 def levels(values):
@@ -113,7 +95,7 @@ def compare(path):
     real, generated = pictures(width, height, int(os.environ["GENERATED"]))
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(path, folder + "/model.tflite")
-        daemons = {"off": Daemon(folder, "false"), "on": Daemon(folder, "true")}
+        daemons = {"off": Server(folder, "false"), "on": Server(folder, "true")}
         weights = daemons["on"].model.get("integer_weights")
         print(f"\n{path}: {weights}\n")
         print("| pictures | integer weights | median | 95 % | most | mean | first class | CPU ms a prediction |")
@@ -125,9 +107,9 @@ def compare(path):
             # In turns, ten at a time: a busy machine is busy for both.
             for start in range(0, len(tensors), 10):
                 for key, daemon in daemons.items():
-                    before = daemon.seconds()
+                    before = daemon.processor_seconds()
                     results[key] += [found(daemon.infer(t[None])) for t in tensors[start:start + 10]]
-                    seconds[key] += daemon.seconds() - before
+                    seconds[key] += daemon.processor_seconds() - before
             for key, values in results.items():
                 apart = [np.abs(a - b).max() for a, b in zip(values, truth)]
                 first = sum(b[a.argmax()] == b.max() for a, b in zip(values, truth))
