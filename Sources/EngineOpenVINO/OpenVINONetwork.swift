@@ -14,8 +14,7 @@ final class OpenVINONetwork: Sendable {
 
     private struct State {
         var hasFailed = false
-        /// Infer requests whose inference has ended and whose status has not been read, in the order in which they
-        /// ended.
+        /// Infer requests that have ended without their status having been read, in the order in which they ended.
         var ended: [OpenVINOCallback] = []
         /// Statuses that were read before the request's owner asked.
         var outcomes: [ObjectIdentifier: Result<Void, EngineError>] = [:]
@@ -39,8 +38,8 @@ final class OpenVINONetwork: Sendable {
     ///
     /// The statuses of all inferences that ended before are read too, though their owners may not have run yet: an
     /// inference that succeeds on a stream where another one failed before it may have computed with that one's shapes.
-    /// - Returns: the engine's error for the first failure, and ``EngineError/Kind/doubtful`` for every inference whose
-    ///   outcome is read with it or after it.
+    /// - Returns: the engine's error for the first failure, and ``EngineError/Kind/doubtful`` for every other
+    ///   inference with an outcome that is read with it or after it.
     func outcome(of request: OpenVINOCallback) -> Result<Void, EngineError> {
         state.withLock { state in
             for request in state.ended {

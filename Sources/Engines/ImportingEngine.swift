@@ -12,7 +12,7 @@ package final class ImportingEngine: Engine {
     package var comparesStreams: Bool { target.comparesStreams }
     package func availableDevices() throws(EngineError) -> [ComputeDevice] { try target.availableDevices() }
 
-    /// Advises against models with layers whose sums of products of bytes the engine cuts off here.
+    /// Advises against models with layers that need sums of products of bytes, where the engine cuts these off.
     package func advice(on source: ModelSource, device: String) -> String? {
         guard let reason = target.reasonOfCutSums(on: device) else {
             return target.advice(on: source, device: device)

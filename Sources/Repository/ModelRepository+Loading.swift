@@ -111,9 +111,9 @@ extension ModelRepository {
         }
     }
 
-    /// Reloads every version that is loaded, or should be, while the old one serves; see ``reload(_:)``. Versions whose
-    /// files and configuration have not changed are not reloaded; versions whose last load failed are loaded again.
-    /// Models that were unloaded on request stay unloaded; models whose files cannot be read stay unchanged.
+    /// Reloads every version that is loaded, or should be, while the old one serves; see ``reload(_:)``. Versions
+    /// with unchanged files and configuration are not reloaded; failed versions are loaded again. Models that were
+    /// unloaded on request stay unloaded; models with unreadable files stay unchanged.
     public func reloadAll() async { await reload { _ in true } }
 
     /// Reloads the versions at some paths; those that are already loaded and unchanged are not reported.
