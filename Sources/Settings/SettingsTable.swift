@@ -340,7 +340,7 @@ package enum SettingsTable {
                 "max_connections", \.maxConnections, 1...1_000_000,
                 "Maximum number of connections, shared equally between event_loops. At the limit connections "
                     + "are closed for new ones: idle ones first, then those that make the slowest progress. Where none can be closed, "
-                    + "4096 more are accepted for each event loop (fewer if the process may open few files): probes of health are "
+                    + "4096 more are accepted for each event loop, or fewer if the process may open few files. Probes of health are "
                     + "answered there, other requests wait there, and the oldest of them gets 503 for a new one."),
             .integer(
                 "max_requests_per_connection", \.maxRequestsPerConnection, 1...1_000_000_000,
