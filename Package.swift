@@ -155,11 +155,28 @@ let package = Package(
             swiftSettings: strict),
         // The one table of settings, its loader and its documents.
         .target(name: "Settings", dependencies: ["JSON", "SystemSupport"], swiftSettings: strict),
+        // The settings that a daemon or a command runs models by.
         .target(
-            name: "InferenceService",
+            name: "ServicePlanning",
             dependencies: [
-                "CInflate", "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "JSON",
-                "Observations", "Repository", "Rollout", "Settings", "SystemSupport", "Teaching",
+                "CSystem", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "Repository",
+                "Settings", "SystemSupport",
+            ],
+            swiftSettings: strict),
+        // Errors, inputs and answers as bytes.
+        .target(
+            name: "WireFormats",
+            dependencies: [
+                "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "JSON", "Observations",
+                "Repository", "Settings", "SystemSupport", "Teaching",
+            ],
+            swiftSettings: strict),
+        // What all routes share.
+        .target(
+            name: "ServiceCore",
+            dependencies: [
+                "CSystem", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "JSON", "Repository",
+                "Rollout", "ServicePlanning", "Settings", "SystemSupport", "WireFormats",
             ],
             // One binary: the page is part of it.
             resources: [
@@ -168,13 +185,38 @@ let package = Package(
                 "OpenAPI/openapi.json",
             ].map { .embedInCode($0) },
             swiftSettings: strict),
+        // Ocelli's own routes.
+        .target(
+            name: "Tasks",
+            dependencies: [
+                "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "JSON", "Repository", "Rollout",
+                "ServiceCore", "Settings", "SystemSupport", "Teaching", "WireFormats",
+            ],
+            swiftSettings: strict),
+        // The routes of other servers' clients.
+        .target(
+            name: "Dialects",
+            dependencies: [
+                "CInflate", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "JSON",
+                "Observations", "Repository", "Rollout", "ServiceCore", "Settings", "SystemSupport", "Tasks",
+                "WireFormats",
+            ],
+            swiftSettings: strict),
+        // The daemon.
+        .target(
+            name: "InferenceService",
+            dependencies: [
+                "CSystem", "Dialects", "FlowControl", "HTTPServer", "HTTPWire", "Inference", "JSON", "Repository",
+                "ServiceCore", "ServicePlanning", "Settings", "SystemSupport", "Tasks", "Teaching", "WireFormats",
+            ],
+            swiftSettings: strict),
         // What the command does beside serving: bench, report, check, init, classify, devices.
         .target(
             name: "Tools",
             dependencies: [
                 "CSystem", "FileFormats", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference",
-                "InferenceService", "JSON", "LoadGenerator", "ModelFacts", "Observations", "Repository", "Rollout",
-                "Settings", "SystemSupport", "Teaching",
+                "JSON", "LoadGenerator", "ModelFacts", "Observations", "Repository", "Rollout", "ServicePlanning",
+                "Settings", "SystemSupport", "Teaching", "WireFormats",
             ],
             resources: [.embedInCode("Quantize/quantize.py"), .embedInCode("Train/train.py")],
             swiftSettings: strict),
@@ -264,8 +306,9 @@ let package = Package(
         .testTarget(
             name: "InferenceServiceTests",
             dependencies: [
-                "InferenceService", "Inference", "HTTPServer", "HTTPWire", "FlowControl", "ImagePipeline",
-                "JSON", "Repository", "Rollout", "Settings", "SystemSupport", "Teaching", "TestSupport",
+                "Dialects", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "InferenceService",
+                "JSON", "Repository", "Rollout", "ServiceCore", "ServicePlanning", "Settings", "SystemSupport", "Tasks",
+                "Teaching", "TestSupport", "WireFormats",
             ],
             swiftSettings: waiting,
             linkerSettings: findEngine),
@@ -288,8 +331,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "HTTPWire", "ImagePipeline", "Inference", "InferenceService", "Settings", "SystemSupport",
-                "TestSupport",
+                "HTTPWire", "ImagePipeline", "Inference", "InferenceService", "ServiceCore", "Settings",
+                "SystemSupport", "TestSupport", "WireFormats",
             ],
             swiftSettings: waiting, linkerSettings: findEngine),
         // Teaches without end until it is killed: for TeachingTests.
@@ -306,32 +349,6 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
-
-// OCELLI_COUNT=1 adds a program that counts what threads do to each other, and compiles everything for Thread
-// Sanitizer, whose calls it counts. The sanitizer's library is not linked: only a flag of the link would do that.
-if Context.environment["OCELLI_COUNT"] != nil {
-    for target in package.targets where target.type != .system {
-        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-sanitize=thread"])]
-    }
-    let counted = [
-        "swift_retain", "swift_retain_n", "swift_release", "swift_release_n", "pthread_mutex_lock",
-        "pthread_mutex_unlock", "syscall", "malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "free",
-        "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF",
-    ]
-    package.targets += [
-        .target(name: "CSharedWrites", path: "Benchmarks/contention/CSharedWrites"),
-        .executableTarget(
-            name: "contentionbench",
-            dependencies: [
-                "CSharedWrites", "FlowControl", "HTTPServer", "HTTPWire", "Inference", "InferenceService",
-                "SystemSupport",
-            ],
-            path: "Benchmarks/contention/ContentionBench",
-            swiftSettings: strict + [.unsafeFlags(["-sanitize=thread"])],
-            linkerSettings: findEngine + carryRuntime
-                + counted.map { .unsafeFlags(["-Xlinker", "--wrap=\($0)"]) }),
-    ]
-}
 
 // OCELLI_ONLY=FlowControlTests,imagetool leaves these targets and what they need: SwiftPM would build all tests for
 // any.

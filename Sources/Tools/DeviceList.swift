@@ -1,6 +1,6 @@
 internal import Inference
-internal import InferenceService
 package import Settings
+internal import SystemSupport
 
 /// The engines' devices as text: `ocelli devices`.
 package enum DeviceList {
@@ -11,7 +11,7 @@ package enum DeviceList {
         do throws(EngineError) {
             devices = try DefaultEngine.devices(onnxRuntime: settings.onnxRuntimePath)
         } catch {
-            throw StartupError(error.message)
+            throw CommandError(error.message)
         }
         return devices.map { device in
             "\(device.name)  \(device.fullName)\n     \(device.capabilities.joined(separator: " "))"

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import InferenceService
 internal import Settings
+internal import SystemSupport
 
 /// The check of the limit on the process's address space (RLIMIT_AS, `ulimit -v`). Under a small limit, a failed
 /// allocation ends the process within the engine, without an error message.
@@ -10,10 +11,10 @@ enum AddressSpace {
     private static let least: rlim_t = 1 << 30
 
     /// - Throws: if no model can be loaded.
-    static func check() throws(StartupError) {
+    static func check() throws(CommandError) {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0, limit.rlim_cur < least else { return }
-        throw StartupError(
+        throw CommandError(
             "the address space of this process is limited to \(Units.bytes(Int(clamping: limit.rlim_cur))), and Ocelli needs at least "
                 + "\(Units.bytes(Int(least))): remove the limit (ulimit -v unlimited; LimitAS= in a systemd unit) and limit the memory "
                 + "by a control group (MemoryMax=)")

@@ -19,7 +19,7 @@ enum Ocelli {
         if CommandLine.arguments.dropFirst().first == DecodeCommand.name { Terminal.exit(DecodeCommand.serve()) }
         ConfinedDecoder.shared.use(program: "/proc/self/exe")
         Terminal.holdDescriptors()
-        do throws(StartupError) {
+        do throws(CommandError) {
             try OpenFilesLimit.check()
         } catch {
             Terminal.complain("ocelli: \(error)")
@@ -96,7 +96,7 @@ enum Ocelli {
         } catch let error as UsageError {
             Terminal.complain("ocelli: \(error.message)")
             return 2
-        } catch let error as StartupError where error.isConfiguration {
+        } catch let error as CommandError where error.isConfiguration {
             Terminal.complain("ocelli: \(error)")
             return 2
         } catch {

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPWire
 import InferenceService
+internal import ServiceCore
 import TestSupport
 import Testing
 

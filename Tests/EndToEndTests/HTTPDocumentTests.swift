@@ -1,9 +1,11 @@
 import Foundation
 import HTTPWire
-import InferenceService
 import Inference
+import InferenceService
+internal import ServiceCore
 import TestSupport
 import Testing
+internal import WireFormats
 
 /// docs/http-api.md has every route and every error code, and its examples run with the real binary.
 @Suite(.serialized)

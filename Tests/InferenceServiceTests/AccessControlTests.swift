@@ -1,7 +1,10 @@
 import HTTPWire
 import InferenceService
+internal import ServiceCore
+internal import ServicePlanning
 import Settings
 import Testing
+internal import WireFormats
 
 /// Access rights, by token and by the address of a request.
 @Suite struct AccessControlTests {

@@ -1,6 +1,8 @@
 import HTTPServer
 import HTTPWire
 import InferenceService
+internal import ServiceCore
+internal import ServicePlanning
 import Settings
 import Testing
 

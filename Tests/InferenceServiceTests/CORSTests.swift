@@ -1,6 +1,7 @@
 import HTTPServer
 import HTTPWire
 import InferenceService
+internal import ServiceCore
 import Settings
 import Testing
 

@@ -4,6 +4,7 @@ import Inference
 import InferenceService
 internal import Repository
 import Rollout
+internal import ServiceCore
 import Settings
 import Synchronization
 import SystemSupport

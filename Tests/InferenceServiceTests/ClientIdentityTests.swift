@@ -1,4 +1,6 @@
 import InferenceService
+internal import ServiceCore
+internal import ServicePlanning
 import Testing
 
 /// The requests that count as one client's.

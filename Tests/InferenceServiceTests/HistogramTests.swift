@@ -1,4 +1,5 @@
 import InferenceService
+internal import ServiceCore
 import Testing
 
 /// Buckets as Prometheus defines them: each counts values up to its bound, inclusive.

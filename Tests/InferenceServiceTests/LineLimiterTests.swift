@@ -1,4 +1,5 @@
 import InferenceService
+internal import ServiceCore
 import Testing
 
 /// Repeated lines are suppressed, counted and reported; other lines are not affected.

@@ -1,6 +1,8 @@
 import HTTPServer
 import HTTPWire
 import InferenceService
+internal import ServicePlanning
+internal import SystemSupport
 import Testing
 
 /// `listen`, with passed sockets and without.
@@ -66,7 +68,7 @@ import Testing
             ("?routes=infer", "cannot listen on"),
         ])
     func wrongOptionsAreRefused(_ text: String, words: String) {
-        let error = #expect(throws: StartupError.self) { try ListenPlan([text], passed: Self.none) }
+        let error = #expect(throws: CommandError.self) { try ListenPlan([text], passed: Self.none) }
         #expect(
             error?.description.contains(words) == true && error?.description.contains("(listen)") == true,
             "\(error as Any)")
@@ -76,7 +78,7 @@ import Testing
     @Test("passed sockets do not replace an address with options: the error suggests systemd:NAME")
     func passedSocketsDoNotTakeThePlaceOfAddressesWithOptions() {
         for text in ["127.0.0.1:9?routes=infer", "127.0.0.1:9?proxy=v1", "127.0.0.1:9?proxy=v2"] {
-            let error = #expect(throws: StartupError.self) { try ListenPlan([text], passed: Self.one) }
+            let error = #expect(throws: CommandError.self) { try ListenPlan([text], passed: Self.one) }
             #expect(error?.description.contains("systemd:NAME") == true)
         }
     }
@@ -91,7 +93,7 @@ import Testing
             ("nowhere", nil), ("127.0.0.1:99999", nil), ("", nil), (":", nil), ("99999", nil), ("[::1", nil),
         ] as [(String, String?)])
     func theAddressThatWasMeantIsNamed(_ text: String, _ meant: String?) {
-        let error = #expect(throws: StartupError.self) { try ListenPlan([text], passed: Self.none) }
+        let error = #expect(throws: CommandError.self) { try ListenPlan([text], passed: Self.none) }
         let hint = meant.map { "\"\(text)\" (did you mean \"\($0)\"?): expected" } ?? "\"\(text)\": expected HOST:PORT"
         #expect(error?.description.contains(hint) == true, "\(String(describing: error))")
     }
@@ -100,7 +102,7 @@ import Testing
     @Test("a malformed listen address is refused with and without passed sockets")
     func aMistakeIsNamed() {
         for passed in [Self.none, Self.one] {
-            let error = #expect(throws: StartupError.self) { try ListenPlan(["nowhere"], passed: passed) }
+            let error = #expect(throws: CommandError.self) { try ListenPlan(["nowhere"], passed: passed) }
             #expect(error?.description.contains("\"nowhere\": expected HOST:PORT") == true)
         }
     }

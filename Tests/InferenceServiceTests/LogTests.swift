@@ -1,6 +1,7 @@
 import Foundation
 import InferenceService
 import JSON
+internal import ServiceCore
 import Testing
 
 /// A log without a reader: the kept lines, and the report of the lost ones.

@@ -1,8 +1,10 @@
 import Foundation
 import HTTPWire
 import InferenceService
+internal import ServiceCore
 import TestSupport
 import Testing
+internal import WireFormats
 
 /// The OpenAPI document has the paths of the table of routes, and the operations of openapi.json.
 @Suite struct OpenAPITests {
@@ -40,7 +42,7 @@ import Testing
 
     @Test("every operation of openapi.json is used by a route and has an identifier for each path")
     func everyOperationOfTheFile_isUsedWithAnIdentifierForEachPath() throws {
-        let file = SharedData.packageRoot.appendingPathComponent("Sources/InferenceService/OpenAPI/openapi.json")
+        let file = SharedData.packageRoot.appendingPathComponent("Sources/ServiceCore/OpenAPI/openapi.json")
         let described = try #require(
             try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any])
         let operations = try #require(described["operations"] as? [String: [String: Any]])

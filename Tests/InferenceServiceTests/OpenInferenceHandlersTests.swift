@@ -4,6 +4,8 @@ import HTTPWire
 import Inference
 import InferenceService
 internal import Repository
+internal import ServiceCore
+internal import ServicePlanning
 import Settings
 import SystemSupport
 import TestSupport

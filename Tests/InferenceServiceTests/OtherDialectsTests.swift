@@ -1,7 +1,10 @@
+internal import Dialects
 import Foundation
 import HTTPServer
 import InferenceService
+internal import ServiceCore
 import Settings
+internal import SystemSupport
 import TestSupport
 import Testing
 
@@ -225,9 +228,9 @@ import Testing
         #expect(try Self.vertex(given, []) == .none && Self.vertex([:]) == .none)
         #expect(try Self.vertex(["AIP_HEALTH_ROUTE": ""]) == .none)
         for path in ["health", "/a b", "/a?b", "/%61", "/é", "/#", "/" + String(repeating: "a", count: 1024)] {
-            #expect(throws: StartupError.self) { try Self.vertex(["AIP_PREDICT_ROUTE": path]) }
+            #expect(throws: CommandError.self) { try Self.vertex(["AIP_PREDICT_ROUTE": path]) }
         }
-        #expect(throws: StartupError.self) { try Self.vertex(["AIP_HEALTH_ROUTE": "/a", "AIP_PREDICT_ROUTE": "/a"]) }
+        #expect(throws: CommandError.self) { try Self.vertex(["AIP_HEALTH_ROUTE": "/a", "AIP_PREDICT_ROUTE": "/a"]) }
     }
 
     @Test("Vertex AI's routes answer on their paths, and never replace a path of Ocelli")

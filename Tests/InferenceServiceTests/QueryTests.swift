@@ -1,8 +1,11 @@
 import HTTPWire
 import ImagePipeline
 import InferenceService
+internal import ServiceCore
 import Settings
+internal import Tasks
 import Testing
+internal import WireFormats
 
 /// The values of a request's query or form, at the limits.
 @Suite struct QueryTests {

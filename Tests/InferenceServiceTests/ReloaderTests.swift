@@ -5,6 +5,8 @@ import Inference
 import InferenceService
 import JSON
 internal import Repository
+internal import ServiceCore
+internal import ServicePlanning
 import Settings
 import Synchronization
 import SystemSupport
@@ -26,7 +28,7 @@ import Testing
         private let pipe = Pipe()
 
         final class Box: Sendable {
-            let settings: Mutex<Result<Settings, StartupError>>
+            let settings: Mutex<Result<Settings, CommandError>>
             init(_ settings: Settings) { self.settings = Mutex(.success(settings)) }
         }
 
@@ -193,7 +195,7 @@ import Testing
             }
             #expect(settings == World.settings(world.folder))
         }
-        world.next.settings.withLock { $0 = .failure(StartupError("the file is wrong")) }
+        world.next.settings.withLock { $0 = .failure(CommandError("the file is wrong")) }
         _ = await world.reloader.reload(from: World.settings(world.folder))
         let log = await world.lines()
         #expect(log.contains("the file is wrong; nothing has changed") && !log.contains("{"), "\(log)")

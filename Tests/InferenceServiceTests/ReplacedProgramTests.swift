@@ -1,6 +1,6 @@
-import Testing
-
 import InferenceService
+internal import ServicePlanning
+import Testing
 
 /// The detection of replaced files of the program in proc_pid_maps(5).
 @Suite struct ReplacedProgramTests {

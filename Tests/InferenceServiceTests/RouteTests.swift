@@ -1,5 +1,7 @@
 import HTTPWire
 import InferenceService
+internal import ServiceCore
+internal import ServicePlanning
 import Testing
 
 /// Any text may be a path, even an empty one: a request may end before its first line.

@@ -5,6 +5,7 @@ import Inference
 import InferenceService
 import Teaching
 import Testing
+internal import WireFormats
 
 /// Every error of every module has its status and code, as in docs/http-api.md, from one mapping.
 @Suite struct ServiceErrorTests {

@@ -4,8 +4,10 @@ import HTTPWire
 import Inference
 import InferenceService
 internal import Repository
+internal import ServiceCore
 import SystemSupport
 import Testing
+internal import WireFormats
 
 /// The counter of each event: refusals, cancellations, requests, stages.
 @Suite struct ServiceMetricsTests {

@@ -1,6 +1,7 @@
 import FlowControl
 import Inference
 import InferenceService
+internal import ServicePlanning
 import Settings
 import Testing
 

@@ -3,6 +3,7 @@ import ImagePipeline
 import Inference
 import InferenceService
 import SystemSupport
+internal import Tasks
 import Testing
 
 /// The load at which a candidate may run, and those of its errors that count.

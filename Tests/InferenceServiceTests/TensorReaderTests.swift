@@ -2,6 +2,7 @@ import Inference
 import InferenceService
 import JSON
 import Testing
+internal import WireFormats
 
 /// The conversion of JSON numbers to elements of the engine's type.
 @Suite struct TensorReaderTests {

@@ -1,5 +1,7 @@
 import Foundation
 import InferenceService
+internal import ServiceCore
+internal import ServicePlanning
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import HTTPWire
 import InferenceService
+internal import ServiceCore
 import Testing
 
 /// `traceparent` and `tracestate` by the examples and rules of the W3C recommendation.

@@ -2,6 +2,7 @@ import Foundation
 import Inference
 import InferenceService
 internal import Repository
+internal import ServiceCore
 import Synchronization
 import Testing
 

@@ -30,7 +30,7 @@ public final class InFlightLimiter: Sendable {
     }
 
     /// Not a `Mutex`: under contention, that one is handed to the thread that waited longest, which must be woken
-    /// first, and meanwhile all others find it taken (Benchmarks/contention).
+    /// first, and meanwhile all others find it taken (Benchmarks/results).
     private let state: Guarded<State>
     private let clock: MonotonicClock
     /// True if any request would get a slot now. Written with the lock held, read without it.

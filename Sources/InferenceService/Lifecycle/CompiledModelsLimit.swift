@@ -1,5 +1,7 @@
 internal import Inference
 internal import Repository
+package import ServiceCore
+package import ServicePlanning
 internal import Settings
 internal import Synchronization
 

@@ -1,11 +1,15 @@
+internal import Dialects
 internal import FlowControl
 internal import FoundationEssentials
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import Repository
+internal import ServiceCore
+internal import ServicePlanning
 package import Settings
 internal import SystemSupport
+internal import Tasks
 internal import Teaching
 
 /// Assembles the parts of the daemon and runs it.
@@ -59,7 +63,7 @@ package enum Daemon {
         let environment = ProcessInfo.processInfo.environment
         let plan = ServicePlan(settings: settings, environment: environment)
         guard !plan.folders.isEmpty || !settings.model.isEmpty else {
-            throw StartupError(
+            throw CommandError(
                 "no models: set --models DIR (the models that come with Ocelli are missing)"
             )
         }
@@ -71,7 +75,7 @@ package enum Daemon {
         func attempt<Value>(_ work: () throws -> Value) -> Value? {
             do { return try work() } catch {
                 problems.append("\(error)")
-                if let error = error as? StartupError, error.isConfiguration { areSettingsWrong = true }
+                if let error = error as? CommandError, error.isConfiguration { areSettingsWrong = true }
                 return nil
             }
         }
@@ -88,7 +92,7 @@ package enum Daemon {
         let vertex = attempt { try VertexRoutes(settings, environment: environment) }
         guard let repository = found, let store, let access, let listening = listen, let proxies = trusted, let vertex
         else {
-            throw StartupError(problems.joined(separator: "\nocelli: "), isConfiguration: areSettingsWrong)
+            throw CommandError(problems.joined(separator: "\nocelli: "), isConfiguration: areSettingsWrong)
         }
         let live = LiveSettings(settings: settings, access: access)
         let taught = store.map { TaughtModels(store: $0, repository: repository, metrics: metrics, log: log) }
@@ -169,10 +173,10 @@ package enum Daemon {
         do throws(RepositoryError) {
             try repository.discover()
         } catch {
-            throw StartupError(error.message)
+            throw CommandError(error.message)
         }
         guard !repository.names.isEmpty else {
-            throw StartupError(
+            throw CommandError(
                 "no models in \(plan.places): each entry should be a folder with model.json, a folder of "
                     + "numbered versions, a model file (\(ModelBundle.fileExtensions.joined(separator: ", "))), an .mlpackage or a "
                     + "SavedModel\(LeftOut.sentence(repository).map { "; " + $0 } ?? "")")
@@ -216,11 +220,11 @@ extension ServicePlan {
 
 extension AccessControl {
     /// The access control for some settings. Reads the tokens file: blocks.
-    static func configured(by settings: Settings, log: Log) throws(StartupError) -> AccessControl {
+    static func configured(by settings: Settings, log: Log) throws(CommandError) -> AccessControl {
         guard !settings.tokensFile.isEmpty else { return .open }
         let file = TokenFile(path: settings.tokensFile)
         guard file.problems.isEmpty else {
-            throw StartupError(file.problems.joined(separator: "; "), isConfiguration: true)
+            throw CommandError(file.problems.joined(separator: "; "), isConfiguration: true)
         }
         for warning in file.warnings { log.warning(warning) }
         return AccessControl(file)

@@ -1,5 +1,6 @@
 internal import Inference
 internal import Repository
+internal import ServiceCore
 internal import Settings
 
 /// Logs the default model.

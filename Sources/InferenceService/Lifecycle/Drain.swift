@@ -1,5 +1,6 @@
 internal import FlowControl
 internal import HTTPServer
+internal import ServiceCore
 internal import Settings
 
 /// Shuts down the daemon without losing accepted requests.

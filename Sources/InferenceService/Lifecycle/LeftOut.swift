@@ -1,5 +1,6 @@
 internal import Inference
 internal import Repository
+internal import ServiceCore
 
 /// Logs the ignored entries of the model folders: otherwise a misspelt `model.jsn`, or a file of an unsupported format,
 /// would go unnoticed.

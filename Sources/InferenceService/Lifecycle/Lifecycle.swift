@@ -4,9 +4,12 @@ internal import Glibc
 internal import HTTPServer
 internal import Inference
 internal import Repository
+internal import ServiceCore
+internal import ServicePlanning
 internal import Settings
 internal import Synchronization
 internal import SystemSupport
+internal import WireFormats
 
 /// Runs the daemon from listening to the end, by the decisions of ``LifecycleMachine``. Thread-safe.
 final class Lifecycle: Sendable {

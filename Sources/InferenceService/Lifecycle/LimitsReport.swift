@@ -1,4 +1,5 @@
 internal import FlowControl
+package import ServicePlanning
 package import Settings
 
 /// The limits of the daemon, each with its reason: for `ocelli limits`, and for the log at start.

@@ -1,6 +1,8 @@
 internal import FlowControl
 package import HTTPServer
 internal import Inference
+package import ServiceCore
+package import ServicePlanning
 internal import Settings
 internal import Synchronization
 

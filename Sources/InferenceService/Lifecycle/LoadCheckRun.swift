@@ -1,6 +1,7 @@
 internal import CSystem
 internal import FoundationEssentials
 package import Inference
+internal import ServicePlanning
 package import Settings
 
 /// Runs in the process of a load check: loads the model as the daemon would, runs it, and reports the result.

@@ -3,7 +3,10 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 package import Repository
+internal import ServiceCore
+package import ServicePlanning
 internal import Settings
+internal import SystemSupport
 
 /// A server in this process, on a free port of the loopback interface, made as by the daemon: with routes, metrics and
 /// an access log, which goes to /dev/null.
@@ -18,7 +21,7 @@ package struct LoopbackServer: Sendable {
     package init(_ plan: ServicePlan, _ repository: ModelRepository) throws {
         let settings = plan.settings
         sink = open("/dev/null", O_WRONLY | O_CLOEXEC)
-        guard sink >= 0 else { throw StartupError("cannot open /dev/null") }
+        guard sink >= 0 else { throw CommandError("cannot open /dev/null") }
         let log = try Log(level: settings.level, format: settings.format, descriptor: sink)
         let metrics = ServiceMetrics()
         let listening = try ListenPlan(["127.0.0.1:0"], passed: SystemdSockets(environment: [:], processID: 0))
@@ -36,7 +39,7 @@ package struct LoopbackServer: Sendable {
             self.address = address
         } catch {
             close(sink)
-            throw StartupError("\(error)")
+            throw CommandError("\(error)")
         }
     }
 

@@ -1,6 +1,7 @@
 internal import Inference
 internal import JSON
 internal import Repository
+internal import ServiceCore
 internal import Settings
 
 /// Writes the events of models as log lines.

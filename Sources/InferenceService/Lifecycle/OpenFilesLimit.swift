@@ -1,6 +1,6 @@
 internal import CSystem
 internal import Glibc
-internal import SystemSupport
+package import SystemSupport
 
 /// The limit of open files (RLIMIT_NOFILE, `ulimit -n`). libdispatch ends the process with SIGILL, without a message,
 /// if it gets no descriptor for its timers, or for the files of /proc in which it counts threads.
@@ -11,20 +11,20 @@ package enum OpenFilesLimit {
     private static let early = 8
 
     /// Checks that a command can open its descriptors. Call it before the first task, which starts libdispatch.
-    package static func check() throws(StartupError) { try check(least) }
+    package static func check() throws(CommandError) { try check(least) }
 
     /// Checks that the daemon can open its sockets and the descriptors that it opens later.
     /// - Parameter sockets: the number of the server's descriptors.
-    package static func check(sockets: Int) throws(StartupError) { try check(least - early + sockets) }
+    package static func check(sockets: Int) throws(CommandError) { try check(least - early + sockets) }
 
     /// Opens and closes this many descriptors.
-    private static func check(_ needed: Int) throws(StartupError) {
+    private static func check(_ needed: Int) throws(CommandError) {
         var opened: [Int32] = []
         defer { for descriptor in opened { close(descriptor) } }
         while opened.count < needed {
             let descriptor = csys_eventfd()
             guard descriptor >= 0 else {
-                throw StartupError(
+                throw CommandError(
                     "cannot open \(needed) more files: \(String(cString: strerror(-descriptor))); "
                         + (Process.openFileLimit.map { "the limit of open files is \($0): " } ?? "")
                         + "raise it (ulimit -n 1024; LimitNOFILE= in a systemd unit)")

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+package import ServicePlanning
 package import Settings
 
 /// Runs a model on noise in a separate process, within the limits of a load check, to learn facts that only its output

@@ -1,6 +1,9 @@
 internal import Inference
 package import Repository
+package import ServiceCore
+internal import ServicePlanning
 package import Settings
+internal import SystemSupport
 
 /// Reloads the configuration, the tokens and the models, after SIGHUP.
 ///
@@ -39,7 +42,7 @@ package struct Reloader: Sendable {
     package func reload(from current: Settings) async -> Settings {
         log.notice("SIGHUP: reloading the configuration and the models")
         let next: Next
-        do throws(StartupError) {
+        do throws(CommandError) {
             next = try await LoaderThread.run { read(from: current) }.get()
         } catch {
             metrics.add(.reloadsFailed)
@@ -75,13 +78,13 @@ package struct Reloader: Sendable {
     /// Applies changed limits. Blocks no request: models with new numbers of threads or queue lengths are loaded while
     /// the old ones serve.
     func followLimits(with settings: Settings) async {
-        let result: Result<ServicePlan, StartupError> = await LoaderThread.run {
+        let result: Result<ServicePlan, CommandError> = await LoaderThread.run {
             let plan = ServicePlan(settings: settings, environment: environment)
             do {
                 try reconfigure(plan)
                 return .success(plan)
             } catch {
-                return .failure(StartupError("\(error)"))
+                return .failure(CommandError("\(error)"))
             }
         }
         switch result {
@@ -113,7 +116,7 @@ package struct Reloader: Sendable {
     }
 
     /// Reads the files and scans the folders: blocks. On an error, nothing has changed.
-    private func read(from current: Settings) -> Result<Next, StartupError> {
+    private func read(from current: Settings) -> Result<Next, CommandError> {
         do {
             let (wanted, ignored) = SettingsTable.merge(try source(), into: current)
             let access = try AccessControl.configured(by: wanted, log: log)
@@ -122,7 +125,7 @@ package struct Reloader: Sendable {
             try reconfigure(plan)
             return .success(Next(plan: plan, access: access, ignored: ignored))
         } catch {
-            return .failure(StartupError("\(error)"))
+            return .failure(CommandError("\(error)"))
         }
     }
 }

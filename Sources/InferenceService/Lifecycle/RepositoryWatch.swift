@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import Inference
 internal import Repository
+internal import ServiceCore
 internal import Synchronization
 
 /// Scans the models' folders at intervals, and reports changes.

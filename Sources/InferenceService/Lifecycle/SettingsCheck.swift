@@ -2,33 +2,36 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import Repository
+internal import ServiceCore
+internal import ServicePlanning
 package import Settings
+package import SystemSupport
 
 /// Checks values that are well-formed: addresses, names, conditions.
 extension Settings {
     /// Checks the settings.
     /// - Throws: one error with all problems.
-    package func check() throws(StartupError) {
+    package func check() throws(CommandError) {
         var problems: [String] = []
-        do throws(StartupError) { try checkModels() } catch { problems.append(error.description) }
-        do throws(StartupError) {
+        do throws(CommandError) { try checkModels() } catch { problems.append(error.description) }
+        do throws(CommandError) {
             _ = try ListenPlan(listen, passed: SystemdSockets(environment: [:], processID: 0))
         } catch {
             problems.append(error.description)
         }
-        do throws(StartupError) {
+        do throws(CommandError) {
             _ = try TrustedProxies.configured(by: self)
         } catch {
             problems.append(error.description)
         }
         guard problems.isEmpty else {
-            throw StartupError(problems.joined(separator: "\nocelli: "), isConfiguration: true)
+            throw CommandError(problems.joined(separator: "\nocelli: "), isConfiguration: true)
         }
     }
 
     /// Checks the settings of models and predictions.
     /// - Throws: one error with all problems.
-    func checkModels() throws(StartupError) {
+    func checkModels() throws(CommandError) {
         var problems = model.filter { NamedModel(parsing: $0) == nil }.map {
             "\"\($0)\" (model): expected NAME=PATH, where NAME has no spaces or slashes"
         }
@@ -46,16 +49,16 @@ extension Settings {
         if ReadyCondition(readyWhen) == nil {
             problems.append("\"all\" and \"any\" cannot be combined with other values (ready_when)")
         }
-        guard problems.isEmpty else { throw StartupError(problems.joined(separator: "; "), isConfiguration: true) }
+        guard problems.isEmpty else { throw CommandError(problems.joined(separator: "; "), isConfiguration: true) }
     }
 }
 
 extension TrustedProxies {
     /// The trusted proxies of some settings.
-    static func configured(by settings: Settings) throws(StartupError) -> TrustedProxies {
+    static func configured(by settings: Settings) throws(CommandError) -> TrustedProxies {
         let wrong = settings.trustedProxies.filter { TrustedProxies([$0]) == nil }
         guard wrong.isEmpty, let proxies = TrustedProxies(settings.trustedProxies) else {
-            throw StartupError(
+            throw CommandError(
                 "\(wrong.map { "\"\($0)\"" }.joined(separator: ", ")): expected an address, a network such as 10.0.0.0/8, or "
                     + "unix (trusted_proxies)", isConfiguration: true)
         }

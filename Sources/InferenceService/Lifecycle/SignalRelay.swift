@@ -1,5 +1,6 @@
-internal import SystemSupport
+internal import ServiceCore
 internal import Synchronization
+internal import SystemSupport
 
 /// Passes signals on to the life cycle, once it exists. Before that the daemon reads the model folders and opens the
 /// sockets, which may take long on a slow file system: a signal to end it does so at once, because no request was
@@ -26,7 +27,7 @@ final class SignalRelay: Sendable {
     init(log: Log) { self.log = log }
 
     /// Starts to read signals.
-    func start() throws(StartupError) {
+    func start() throws(CommandError) {
         try SignalReader.start(deliver: { self.deliver($0) }, fail: { self.fail($0) })
     }
 

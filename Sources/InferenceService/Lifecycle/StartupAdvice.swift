@@ -1,12 +1,13 @@
 internal import Glibc
 internal import HTTPServer
+internal import SystemSupport
 
 /// Advice for a server that could not start.
 enum StartupAdvice {
     /// The error, followed by advice if there is any.
-    static func error(_ error: HTTPServerError) -> StartupError {
+    static func error(_ error: HTTPServerError) -> CommandError {
         let advice = advice(error)
-        return StartupError(advice.isEmpty ? "\(error)" : "\(error): \(advice)")
+        return CommandError(advice.isEmpty ? "\(error)" : "\(error): \(advice)")
     }
 
     private static func advice(_ error: HTTPServerError) -> String {

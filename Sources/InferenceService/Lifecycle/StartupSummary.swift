@@ -1,5 +1,7 @@
 internal import FlowControl
 internal import Glibc
+internal import ServiceCore
+internal import ServicePlanning
 internal import Settings
 internal import SystemSupport
 

@@ -1,12 +1,15 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import ServicePlanning
 internal import Settings
 internal import Synchronization
+internal import SystemSupport
+internal import Tasks
 internal import Teaching
 
 extension ServicePlan {
     /// The store of the taught models; nil if teaching is turned off. Reads the files: blocks.
-    func taughtStore() throws(StartupError) -> TaughtStore? {
+    func taughtStore() throws(CommandError) -> TaughtStore? {
         guard !settings.taughtDirectory.isEmpty else { return nil }
         let folder = settings.taughtDirectory
         do throws(TeachingError) {
@@ -17,7 +20,7 @@ extension ServicePlan {
             }
             return store
         } catch {
-            throw StartupError("\(error.message) (taught_dir)", isConfiguration: true)
+            throw CommandError("\(error.message) (taught_dir)", isConfiguration: true)
         }
     }
 

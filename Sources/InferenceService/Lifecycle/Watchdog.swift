@@ -1,6 +1,7 @@
 internal import FlowControl
 internal import Inference
 package import Repository
+package import ServiceCore
 internal import Synchronization
 
 /// Feeds the service manager's watchdog, each time only after a successful prediction: a process that accepts

@@ -1,4 +1,5 @@
 internal import HTTPServer
+internal import ServiceCore
 
 /// Receives every finished request, and passes it to the metrics and the access log.
 final class ExchangeObserver: HTTPServerObserver {

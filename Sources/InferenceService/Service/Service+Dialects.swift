@@ -1,9 +1,14 @@
+internal import Dialects
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
 internal import Repository
+internal import ServiceCore
+internal import ServicePlanning
 internal import Settings
+internal import Tasks
+internal import WireFormats
 
 /// The routes of other servers' interfaces (`dialects`), as rows of the table of routes.
 extension Service {

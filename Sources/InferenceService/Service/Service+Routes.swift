@@ -1,10 +1,15 @@
+internal import Dialects
 internal import FlowControl
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
 internal import Repository
+package import ServiceCore
+internal import ServicePlanning
 internal import Settings
+internal import Tasks
+internal import WireFormats
 
 /// The table of routes, with the decision of each route when a request's head has arrived. The decision captures the
 /// current settings, the query and the model, so that an answer never mixes two configurations.

@@ -2,8 +2,12 @@ internal import FlowControl
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import ServiceCore
+internal import ServicePlanning
 internal import Settings
+internal import Tasks
 internal import Teaching
+internal import WireFormats
 
 /// The rows of the table of routes for taught models, with the decision of each when a request's head has arrived.
 extension Service {

@@ -2,8 +2,12 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import Repository
+internal import ServiceCore
+internal import ServicePlanning
 internal import Settings
+internal import Tasks
 internal import Teaching
+internal import WireFormats
 
 /// The row of the table of routes for updates of models, with its decision when a request's head has arrived.
 extension Service {

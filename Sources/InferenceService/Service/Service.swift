@@ -1,10 +1,15 @@
+package import Dialects
 internal import FlowControl
 package import HTTPServer
 package import HTTPWire
 internal import Inference
 package import Repository
+package import ServiceCore
+internal import ServicePlanning
 internal import Settings
 internal import Synchronization
+package import Tasks
+internal import WireFormats
 
 /// The responder of Ocelli: routes requests to their handlers and converts all failures to one form of error.
 /// Thread-safe.

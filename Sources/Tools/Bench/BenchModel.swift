@@ -1,8 +1,9 @@
 internal import FoundationEssentials
 internal import Inference
-internal import InferenceService
 internal import Repository
+internal import ServicePlanning
 internal import Settings
+internal import SystemSupport
 
 /// The measured model, in a repository from which a server can serve it.
 struct BenchModel: Sendable {
@@ -27,7 +28,7 @@ struct BenchModel: Sendable {
         plan = ServicePlan(settings: settings, environment: environment)
         let repository = ModelRepository(
             folders: plan.folders, named: plan.named, configuration: plan.modelConfiguration, defaultPolicy: .lazy)
-        do throws(RepositoryError) { try repository.discover() } catch { throw StartupError(error.message) }
+        do throws(RepositoryError) { try repository.discover() } catch { throw CommandError(error.message) }
         self.repository = repository
         let names = repository.names
         do throws(InferenceError) {
@@ -47,7 +48,7 @@ struct BenchModel: Sendable {
             }
             path = try repository.location(of: name)
         } catch {
-            throw StartupError("\(error.message) (looked in \(plan.places))")
+            throw CommandError("\(error.message) (looked in \(plan.places))")
         }
     }
 
@@ -63,7 +64,7 @@ struct BenchModel: Sendable {
             }
             return model
         } catch {
-            throw StartupError(error.message)
+            throw CommandError(error.message)
         }
     }
 

@@ -2,8 +2,8 @@ internal import FlowControl
 internal import FoundationEssentials
 internal import HTTPServer
 internal import Inference
-internal import InferenceService
 internal import LoadGenerator
+internal import ServicePlanning
 package import Settings
 
 /// Measures the limits of engine, decoder, pipeline and server on this machine: `ocelli bench`.
@@ -15,14 +15,18 @@ package import Settings
 package struct LocalBenchmark: Sendable {
     private let request: LocalBenchmarkRequest
     private let settings: Settings
+    private let start: BenchmarkServer.Start
     private let progress: @Sendable (String) -> Void
 
     /// Measures. Returns the text of the report.
+    /// - Parameter start: starts the daemon's server in this process.
     package static func run(
-        _ request: LocalBenchmarkRequest, settings: Settings, progress: @escaping @Sendable (String) -> Void
+        _ request: LocalBenchmarkRequest, settings: Settings, start: @escaping BenchmarkServer.Start,
+        progress: @escaping @Sendable (String) -> Void
     ) async throws -> String {
         defer { progress("") }
-        let report = try await LocalBenchmark(request: request, settings: settings, progress: progress).measure()
+        let report = try await LocalBenchmark(request: request, settings: settings, start: start, progress: progress)
+            .measure()
         return request.isJSON ? report.json : report.text
     }
 
@@ -42,7 +46,7 @@ package struct LocalBenchmark: Sendable {
         report.processors = found.plan.resources.cpus.value
         report.instances = model.instances
 
-        let server = try LoopbackServer(found.plan, found.repository)
+        let server = try start(found.plan, found.repository)
         do {
             let target = try LoadTarget(parsing: "http://\(server.address)\(report.route)")
             let loads = try LocalBenchmarkLoads(

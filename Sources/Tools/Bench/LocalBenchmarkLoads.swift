@@ -1,7 +1,6 @@
 internal import CSystem
 internal import FlowControl
 internal import Inference
-internal import InferenceService
 internal import LoadGenerator
 internal import SystemSupport
 
@@ -37,7 +36,7 @@ struct LocalBenchmarkLoads: Sendable {
                 do throws(InferenceError) {
                     try model.decode(EncodedImage(picture.bytes))
                 } catch {
-                    throw StartupError("\(picture.name): \(error)")
+                    throw CommandError("\(picture.name): \(error)")
                 }
             }
         case .pipeline:
@@ -52,7 +51,7 @@ struct LocalBenchmarkLoads: Sendable {
                         _ = try await model.classification(of: EncodedImage(picture.bytes), top: top)
                     }
                 } catch {
-                    throw StartupError("\(picture.name): \(error)")
+                    throw CommandError("\(picture.name): \(error)")
                 }
             }
         case .socket: return try await throughSocket(seconds)
@@ -96,7 +95,7 @@ struct LocalBenchmarkLoads: Sendable {
         round.generatorSeconds = result.totalCPUSeconds
         round.requests = result.successes
         guard result.failed == 0, result.refused == 0 else {
-            throw StartupError(
+            throw CommandError(
                 "through the socket, \(result.refused) answers were errors and \(result.failed) requests were not answered: "
                     + (result.firstTrouble ?? "no reason was given"))
         }

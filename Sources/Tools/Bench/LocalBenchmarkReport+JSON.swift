@@ -1,4 +1,3 @@
-internal import InferenceService
 internal import JSON
 
 extension LocalBenchmarkReport {

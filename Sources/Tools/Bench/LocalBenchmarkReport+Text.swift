@@ -1,4 +1,3 @@
-internal import InferenceService
 internal import Settings
 
 extension LocalBenchmarkReport {

@@ -1,4 +1,3 @@
-internal import InferenceService
 internal import Settings
 
 /// The measurements of `ocelli bench`: they show how close requests through the socket come to the limits of the parts.

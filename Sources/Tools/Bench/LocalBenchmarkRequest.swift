@@ -1,6 +1,5 @@
 internal import FoundationEssentials
 internal import Inference
-internal import InferenceService
 
 /// The request of `ocelli bench`.
 package struct LocalBenchmarkRequest: Sendable {

@@ -1,5 +1,3 @@
-internal import InferenceService
-
 /// The stages of a request that are measured separately. Each one includes the stages before it.
 package enum LocalBenchmarkSide: String, Sendable, CaseIterable {
     /// The engine, on prepared tensors.

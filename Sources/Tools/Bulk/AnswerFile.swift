@@ -1,6 +1,5 @@
 internal import CSystem
 internal import Glibc
-internal import InferenceService
 internal import JSON
 internal import SystemSupport
 
@@ -60,10 +59,10 @@ final class AnswerFile {
     /// - Parameter run: identifies the model and settings. If a line has another value, the file is refused and not
     ///   changed.
     /// - Throws: a sentence with the file's name.
-    init(_ path: String, run: String) throws(StartupError) {
+    init(_ path: String, run: String) throws(CommandError) {
         self.path = path
         let descriptor = try Self.opened(path)
-        do throws(StartupError) {
+        do throws(CommandError) {
             let found = try Self.takeUp(descriptor, path, run: run)
             (answered, isCompact) = (found.answered, found.isCompact)
         } catch {
@@ -78,13 +77,13 @@ final class AnswerFile {
     }
 
     /// Opens and locks the file that the path names now, because another run may just have replaced it.
-    private static func opened(_ path: String) throws(StartupError) -> Int32 {
+    private static func opened(_ path: String) throws(CommandError) -> Int32 {
         while true {
             let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
-            guard descriptor >= 0 else { throw StartupError("\(path) cannot be opened: \(SystemError.words(errno))") }
+            guard descriptor >= 0 else { throw CommandError("\(path) cannot be opened: \(SystemError.words(errno))") }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 _ = csys_close(descriptor)
-                throw StartupError("\(path) is being written by another process")
+                throw CommandError("\(path) is being written by another process")
             }
             var held = stat(), named = stat()
             if fstat(descriptor, &held) == 0, stat(path, &named) == 0, held.st_ino == named.st_ino,
@@ -99,24 +98,24 @@ final class AnswerFile {
     /// Reads all lines, cuts off a partial line at the end, and sets the position to the end.
     private static func takeUp(
         _ descriptor: Int32, _ path: String, run: String
-    ) throws(StartupError) -> (answered: [Name: Digest?], isCompact: Bool) {
+    ) throws(CommandError) -> (answered: [Name: Digest?], isCompact: Bool) {
         var answered: [Name: Digest?] = [:]
         var isCompact = true, number = 0
-        let (end, rest) = try lines(descriptor, path) { (bytes) throws(StartupError) in
+        let (end, rest) = try lines(descriptor, path) { (bytes) throws(CommandError) in
             number += 1
             let line = parse(bytes)
             guard let file = line?.file, let line else {
-                throw StartupError(
+                throw CommandError(
                     "\(path) is not a file of answers: its line \(number) is not an answer with \"file\"",
                     isConfiguration: true)
             }
             guard let theirs = line.run else {
-                throw StartupError(
+                throw CommandError(
                     "\(path): line \(number) does not say which model and settings answered (\"run\"): expected a file that --resume has written",
                     isConfiguration: true)
             }
             guard theirs == run else {
-                throw StartupError(
+                throw CommandError(
                     "\(path) has answers of another model or of other settings (run \(theirs)\(line.model.map { ", model \"\($0)\"" } ?? ""); this is run "
                         + "\(run)): choose another file, or remove it to answer all pictures again",
                     isConfiguration: true)
@@ -127,10 +126,10 @@ final class AnswerFile {
         // A partial line left by a kill has the beginning of a line. Another file without a line feed is not changed.
         let beginning = Array(#"{"file":""#.utf8)
         guard rest.isEmpty || rest.prefix(beginning.count).elementsEqual(beginning.prefix(rest.count)) else {
-            throw StartupError("\(path) is not a file of answers: it ends with something else", isConfiguration: true)
+            throw CommandError("\(path) is not a file of answers: it ends with something else", isConfiguration: true)
         }
         guard ftruncate(descriptor, off_t(end)) == 0, lseek(descriptor, off_t(end), SEEK_SET) >= 0 else {
-            throw StartupError("\(path) cannot be continued: \(SystemError.words(errno)); expected a plain file")
+            throw CommandError("\(path) cannot be continued: \(SystemError.words(errno)); expected a plain file")
         }
         return (answered, isCompact)
     }
@@ -138,15 +137,15 @@ final class AnswerFile {
     /// Calls `body` with each complete line, in order.
     /// - Returns: the end of the last complete line, and the bytes after it.
     private static func lines(
-        _ descriptor: Int32, _ path: String, _ body: ([UInt8]) throws(StartupError) -> Void
-    ) throws(StartupError) -> (end: Int, rest: [UInt8]) {
+        _ descriptor: Int32, _ path: String, _ body: ([UInt8]) throws(CommandError) -> Void
+    ) throws(CommandError) -> (end: Int, rest: [UInt8]) {
         var position = 0, end = 0
         var line: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 256 << 10)
         while true {
             let read = buffer.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, off_t(position)) }
             if read < 0, errno == EINTR { continue }
-            guard read >= 0 else { throw StartupError("\(path) cannot be read: \(SystemError.words(errno))") }
+            guard read >= 0 else { throw CommandError("\(path) cannot be read: \(SystemError.words(errno))") }
             guard read > 0 else { return (end, line) }
             var start = 0
             while let newline = buffer[start..<read].firstIndex(of: UInt8(ascii: "\n")) {
@@ -158,7 +157,7 @@ final class AnswerFile {
             }
             line += buffer[start..<read]
             guard line.count <= longestLine else {
-                throw StartupError(
+                throw CommandError(
                     "\(path) is not a file of answers: it has a line of more than 256 MiB", isConfiguration: true)
             }
             position += read
@@ -196,12 +195,12 @@ final class AnswerFile {
     }
 
     /// Appends a line.
-    func append(_ line: String, file: String, digest: String?) throws(StartupError) {
+    func append(_ line: String, file: String, digest: String?) throws(CommandError) {
         try Self.write(Array((line + "\n").utf8), to: descriptor, path)
         if answered.updateValue(digest.flatMap { Digest($0) }, forKey: Name(file)) != nil { isCompact = false }
     }
 
-    private static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(StartupError) {
+    private static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(CommandError) {
         var sent = 0
         while sent < bytes.count {
             let count = bytes.withUnsafeBytes {
@@ -210,23 +209,23 @@ final class AnswerFile {
             if count > 0 {
                 sent += count
             } else if errno != EINTR {
-                throw StartupError("\(path) cannot be written: \(SystemError.words(errno))")
+                throw CommandError("\(path) cannot be written: \(SystemError.words(errno))")
             }
         }
     }
 
     /// Keeps only the last line of each name, if a name has several. Writes another file, which replaces this one.
-    func compact() throws(StartupError) {
+    func compact() throws(CommandError) {
         guard !isCompact else { return }
         var last: [Name: Int] = [:]
         var number = 0
-        _ = try Self.lines(descriptor, path) { (bytes) throws(StartupError) in
+        _ = try Self.lines(descriptor, path) { (bytes) throws(CommandError) in
             number += 1
             if let file = Self.parse(bytes)?.file { last[Name(file)] = number }
         }
-        try replace(path) { (write) throws(StartupError) in
+        try replace(path) { (write) throws(CommandError) in
             number = 0
-            _ = try Self.lines(descriptor, path) { (bytes) throws(StartupError) in
+            _ = try Self.lines(descriptor, path) { (bytes) throws(CommandError) in
                 number += 1
                 if let file = Self.parse(bytes)?.file, last[Name(file)] == number {
                     try write(bytes + [UInt8(ascii: "\n")])
@@ -237,17 +236,17 @@ final class AnswerFile {
     }
 
     /// Writes the embeddings as NPY: one row per line, in order; NaN for pictures that failed.
-    func writeVectors(to target: String) throws(StartupError) {
+    func writeVectors(to target: String) throws(CommandError) {
         var rows = 0
         var dimension: Int?
-        _ = try Self.lines(descriptor, path) { (bytes) throws(StartupError) in
+        _ = try Self.lines(descriptor, path) { (bytes) throws(CommandError) in
             rows += 1
             if dimension == nil { dimension = Self.parse(bytes, embedding: true)?.embedding?.count }
         }
         let width = dimension ?? 0
-        try replace(target) { (write) throws(StartupError) in
+        try replace(target) { (write) throws(CommandError) in
             try write(Self.header(rows: rows, dimension: width))
-            _ = try Self.lines(descriptor, path) { (bytes) throws(StartupError) in
+            _ = try Self.lines(descriptor, path) { (bytes) throws(CommandError) in
                 let found = Self.parse(bytes, embedding: true)?.embedding
                 let row = found?.count == width ? found ?? [] : [Float](repeating: .nan, count: width)
                 try write(row.withUnsafeBytes { Array($0) })
@@ -266,14 +265,14 @@ final class AnswerFile {
 
     /// Writes a file under another name, and renames it when it is complete.
     private func replace(
-        _ target: String, _ body: (_ write: ([UInt8]) throws(StartupError) -> Void) throws(StartupError) -> Void
-    ) throws(StartupError) {
+        _ target: String, _ body: (_ write: ([UInt8]) throws(CommandError) -> Void) throws(CommandError) -> Void
+    ) throws(CommandError) {
         let new = target + ".new"
         let file = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-        guard file >= 0 else { throw StartupError("\(new) cannot be written: \(SystemError.words(errno))") }
+        guard file >= 0 else { throw CommandError("\(new) cannot be written: \(SystemError.words(errno))") }
         defer { _ = csys_close(file) }
         var block: [UInt8] = []
-        try body { (bytes) throws(StartupError) in
+        try body { (bytes) throws(CommandError) in
             block += bytes
             guard block.count >= 256 << 10 else { return }
             try Self.write(block, to: file, new)
@@ -281,7 +280,7 @@ final class AnswerFile {
         }
         try Self.write(block, to: file, new)
         guard fsync(file) == 0, rename(new, target) == 0 else {
-            throw StartupError("\(target) cannot be written: \(SystemError.words(errno))")
+            throw CommandError("\(target) cannot be written: \(SystemError.words(errno))")
         }
     }
 }

@@ -1,6 +1,5 @@
 internal import CSystem
 internal import Glibc
-internal import InferenceService
 internal import Settings
 internal import SystemSupport
 
@@ -19,16 +18,16 @@ struct BulkPicture: Sendable {
 
     /// Reads the picture. Blocks.
     /// - Parameter most: the maximum number of bytes; a larger picture is refused without being read.
-    func read(most: Int) throws(StartupError) -> [UInt8] {
+    func read(most: Int) throws(CommandError) -> [UInt8] {
         switch place {
         case .file(let path): return try InputFile.read(path, most: most)
-        case .mistake(let sentence): throw StartupError(sentence)
+        case .mistake(let sentence): throw CommandError(sentence)
         case .part(let archive, let offset, let count):
             guard count <= most else {
-                throw StartupError("has \(Units.bytes(count)), more than max_body allows (\(Units.bytes(most)))")
+                throw CommandError("has \(Units.bytes(count)), more than max_body allows (\(Units.bytes(most)))")
             }
             let descriptor = open(archive, O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { throw StartupError("cannot be read: \(SystemError.words(errno))") }
+            guard descriptor >= 0 else { throw CommandError("cannot be read: \(SystemError.words(errno))") }
             defer { _ = csys_close(descriptor) }
             var bytes = [UInt8](repeating: 0, count: count)
             var place = 0
@@ -37,7 +36,7 @@ struct BulkPicture: Sendable {
                     pread(descriptor, buffer.baseAddress.map { $0 + place }, count - place, off_t(offset + place))
                 }
                 if read < 0, errno == EINTR { continue }
-                guard read > 0 else { throw StartupError("cannot be read: the archive ends before its member does") }
+                guard read > 0 else { throw CommandError("cannot be read: the archive ends before its member does") }
                 place += read
             }
             return bytes

@@ -1,7 +1,6 @@
 internal import FlowControl
 internal import FoundationEssentials
 internal import Inference
-internal import InferenceService
 package import Settings
 internal import SystemSupport
 
@@ -60,11 +59,11 @@ package struct BulkRun {
     ///
     /// Long: one loop decides what to start, read and write next, and its whole state is visible here.
     /// - Returns: the number of pictures that failed in this run.
-    /// - Throws: `StartupError` if the sources or the answers cannot be opened, read or written.
+    /// - Throws: `CommandError` if the sources or the answers cannot be opened, read or written.
     package func run() async throws -> Int {
         try PictureSources.check(request.sources)
         let answerer = try await task.answerer(settings: settings, progress: progress)
-        let answers = try request.resume.map { path throws(StartupError) in try AnswerFile(path, run: answerer.run) }
+        let answers = try request.resume.map { path throws(CommandError) in try AnswerFile(path, run: answerer.run) }
         let width = answerer.model.limiter.snapshot.limit + 2
         let most = settings.maxBody
         var waiting: ArraySlice<BulkPicture> = []
@@ -133,7 +132,7 @@ package struct BulkRun {
         progress.end()
         if let problem { throw problem }
         try answers?.compact()
-        if let unread { throw StartupError(unread) }
+        if let unread { throw CommandError(unread) }
         if let npy = request.npy { try answers?.writeVectors(to: npy) }
         return progress.failed
     }
@@ -142,8 +141,8 @@ package struct BulkRun {
         _ picture: BulkPicture, _ before: AnswerFile.Digest?, _ answerer: BulkTask.Answerer, most: Int
     ) async -> Answer {
         // The file is read on a thread that may block.
-        let read = await LoaderThread.run { () -> Result<([UInt8], String), StartupError> in
-            do throws(StartupError) {
+        let read = await LoaderThread.run { () -> Result<([UInt8], String), CommandError> in
+            do throws(CommandError) {
                 let bytes = try picture.read(most: most)
                 return .success((bytes, "sha256:" + SHA256.text(SHA256.digest(bytes))))
             } catch {

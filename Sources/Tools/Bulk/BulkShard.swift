@@ -1,4 +1,4 @@
-package import InferenceService
+package import SystemSupport
 
 /// The part of the pictures that one of several runs answers. It depends on the names, so a picture stays in its part
 /// when others are added.
@@ -10,7 +10,7 @@ package struct BulkShard: Sendable, Hashable {
     private static let most = 1_000_000
 
     /// Parses "I/N".
-    package init(_ text: String) throws(StartupError) {
+    package init(_ text: String) throws(CommandError) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2 else { throw Self.wrong("--shard", text) }
         try self.init(index: String(parts[0]), count: String(parts[1]), flag: "--shard", text: text)
@@ -18,21 +18,21 @@ package struct BulkShard: Sendable, Hashable {
 
     /// Takes the index of an indexed Kubernetes Job, and the number of its completions.
     /// - Parameter index: the value of JOB_COMPLETION_INDEX.
-    package init(index: String?, count: String) throws(StartupError) {
+    package init(index: String?, count: String) throws(CommandError) {
         guard let index else {
-            throw StartupError("--shards: JOB_COMPLETION_INDEX is not set: use --shard I/N", isConfiguration: true)
+            throw CommandError("--shards: JOB_COMPLETION_INDEX is not set: use --shard I/N", isConfiguration: true)
         }
         try self.init(index: index, count: count, flag: "--shards with JOB_COMPLETION_INDEX", text: "\(index)/\(count)")
     }
 
-    private init(index: String, count: String, flag: String, text: String) throws(StartupError) {
+    private init(index: String, count: String, flag: String, text: String) throws(CommandError) {
         func number(_ text: String) -> Int? { text.allSatisfy { ("0"..."9").contains($0) } ? Int(text) : nil }
         guard let i = number(index), let n = number(count), n <= Self.most, i < n else { throw Self.wrong(flag, text) }
         (self.index, self.count) = (i, n)
     }
 
-    private static func wrong(_ flag: String, _ text: String) -> StartupError {
-        StartupError(
+    private static func wrong(_ flag: String, _ text: String) -> CommandError {
+        CommandError(
             "\(flag): expected I/N with I from 0 to N - 1, found \"\(text.prefix(40))\"", isConfiguration: true)
     }
 

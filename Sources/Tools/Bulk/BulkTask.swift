@@ -1,5 +1,4 @@
 internal import Inference
-internal import InferenceService
 internal import Settings
 internal import SystemSupport
 
@@ -43,7 +42,7 @@ package enum BulkTask: Sendable {
         }
         let lent = model
         guard let digest = await LoaderThread.run({ lent.filesDigest }) else {
-            throw StartupError("the files of model \"\(model.description.name)\" cannot be read")
+            throw CommandError("the files of model \"\(model.description.name)\" cannot be read")
         }
         facts += [digest] + (model.description.classLabels ?? [])
         let run = SHA256.text(SHA256.digest(Array(facts.joined(separator: "\0").utf8)).prefix(8))

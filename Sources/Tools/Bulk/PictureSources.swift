@@ -3,7 +3,6 @@ internal import FoundationEssentials
 internal import Glibc
 internal import ImagePipeline
 internal import Inference
-internal import InferenceService
 internal import SystemSupport
 
 /// The pictures of a bulk run, source by source: folders, tar archives, lists, standard input.
@@ -37,10 +36,10 @@ struct PictureSources: Sendable {
     var isAtEnd: Bool { failure != nil || open == nil && waiting.isEmpty }
 
     /// Checks that each source can be read. Blocks.
-    static func check(_ sources: [String]) throws(StartupError) {
+    static func check(_ sources: [String]) throws(CommandError) {
         for source in sources where source != "-" {
             guard access(source, R_OK) == 0 else {
-                throw StartupError("\(source) cannot be read: \(SystemError.words(errno))")
+                throw CommandError("\(source) cannot be read: \(SystemError.words(errno))")
             }
         }
     }
@@ -70,16 +69,16 @@ struct PictureSources: Sendable {
     }
 
     /// All pictures of a folder and its subfolders. Blocks.
-    static func all(in folder: String) throws(StartupError) -> [BulkPicture] {
+    static func all(in folder: String) throws(CommandError) -> [BulkPicture] {
         var sources = PictureSources([folder], shard: nil)
         var pictures: [BulkPicture] = []
         while !sources.isAtEnd, pictures.count <= longestCount { pictures += sources.read() }
-        if let failure = sources.failure { throw StartupError(failure) }
+        if let failure = sources.failure { throw CommandError(failure) }
         return pictures
     }
 
     private mutating func read() -> [BulkPicture] {
-        do throws(StartupError) {
+        do throws(CommandError) {
             let pictures = try readOn()
             return shard.map { shard in pictures.filter { shard.has($0.name) } } ?? pictures
         } catch {
@@ -88,7 +87,7 @@ struct PictureSources: Sendable {
         }
     }
 
-    private mutating func readOn() throws(StartupError) -> [BulkPicture] {
+    private mutating func readOn() throws(CommandError) -> [BulkPicture] {
         switch open {
         case nil:
             guard let next = waiting.popFirst() else { return [] }
@@ -100,7 +99,7 @@ struct PictureSources: Sendable {
                 if descriptor != STDIN_FILENO { _ = csys_close(descriptor) }
                 open = nil
                 if let failure = list.failure {
-                    throw StartupError("\(name) cannot be read completely: \(failure)")
+                    throw CommandError("\(name) cannot be read completely: \(failure)")
                 }
             } else {
                 open = .list(list, name: name, descriptor: descriptor)
@@ -129,33 +128,33 @@ struct PictureSources: Sendable {
         }
     }
 
-    private static func opened(_ source: String) throws(StartupError) -> Open {
+    private static func opened(_ source: String) throws(CommandError) -> Open {
         if source == "-" {
             return .list(PictureList(descriptor: STDIN_FILENO), name: "standard input", descriptor: STDIN_FILENO)
         }
         var status = stat()
         guard stat(source, &status) == 0 else {
-            throw StartupError("\(source) cannot be read: \(SystemError.words(errno))")
+            throw CommandError("\(source) cannot be read: \(SystemError.words(errno))")
         }
         if status.st_mode & S_IFMT == S_IFDIR { return .folders([source]) }
         if source.lowercased().hasSuffix(".tar") { return .tar(try TarReader(path: source), name: source) }
         let descriptor = Glibc.open(source, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw StartupError("\(source) cannot be read: \(SystemError.words(errno))") }
+        guard descriptor >= 0 else { throw CommandError("\(source) cannot be read: \(SystemError.words(errno))") }
         return .list(PictureList(descriptor: descriptor), name: source, descriptor: descriptor)
     }
 
     /// The pictures and subfolders of a folder, sorted, without hidden ones.
-    private mutating func entries(of folder: String) throws(StartupError) -> (files: [String], folders: [String]) {
+    private mutating func entries(of folder: String) throws(CommandError) -> (files: [String], folders: [String]) {
         var status = stat()
         guard stat(folder, &status) == 0 else {
-            throw StartupError("\(folder) cannot be read: \(SystemError.words(errno))")
+            throw CommandError("\(folder) cannot be read: \(SystemError.words(errno))")
         }
         guard seen.insert([UInt64(status.st_dev), UInt64(status.st_ino)]).inserted else { return ([], []) }
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: folder)
         } catch {
-            throw StartupError("\(folder) cannot be read: \(UnreadableFile.reason(folder))")
+            throw CommandError("\(folder) cannot be read: \(UnreadableFile.reason(folder))")
         }
         var files: [String] = [], folders: [String] = []
         for name in names.sorted() where !name.hasPrefix(".") {

@@ -1,6 +1,5 @@
 internal import CSystem
 internal import Glibc
-internal import InferenceService
 internal import SystemSupport
 
 /// The members of a tar archive. Reads headers and skips contents.
@@ -21,20 +20,20 @@ struct TarReader: Sendable {
     private static let block = 512, longestName = 64 << 10
 
     /// Opens the archive. Blocks.
-    init(path: String) throws(StartupError) {
+    init(path: String) throws(CommandError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
-            throw StartupError("\(path) cannot be read: \(SystemError.words(errno))")
+            throw CommandError("\(path) cannot be read: \(SystemError.words(errno))")
         }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw StartupError("\(path) is not a plain file") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw CommandError("\(path) is not a plain file") }
         self.path = path
         size = Int(status.st_size)
     }
 
     /// The next members that are plain files, at most `most`. Blocks.
-    mutating func read(most: Int) throws(StartupError) -> [Member] {
+    mutating func read(most: Int) throws(CommandError) -> [Member] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw StartupError("\(path) cannot be read: \(SystemError.words(errno))") }
+        guard descriptor >= 0 else { throw CommandError("\(path) cannot be read: \(SystemError.words(errno))") }
         defer { _ = csys_close(descriptor) }
         var found: [Member] = []
         var longName: String?
@@ -49,13 +48,13 @@ struct TarReader: Sendable {
                 break
             }
             guard Self.sum(header) == Self.number(header[148..<156]) else {
-                throw StartupError(
+                throw CommandError(
                     position == Self.block
                         ? "\(path) is not a tar archive (compressed archives must be unpacked first)"
                         : "\(path) is damaged: no header at byte \(position - Self.block)")
             }
             guard let count = Self.number(header[124..<136]), count >= 0, count <= size - position else {
-                throw StartupError("\(path) is cut off: a member is longer than what follows")
+                throw CommandError("\(path) is cut off: a member is longer than what follows")
             }
             let start = position
             switch header[156] {
@@ -73,17 +72,17 @@ struct TarReader: Sendable {
         return found
     }
 
-    private mutating func bytes(_ descriptor: Int32, _ count: Int) throws(StartupError) -> [UInt8] {
+    private mutating func bytes(_ descriptor: Int32, _ count: Int) throws(CommandError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let read = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, count, off_t(position)) }
-        guard read == count else { throw StartupError("\(path) is cut off at byte \(position)") }
+        guard read == count else { throw CommandError("\(path) is cut off at byte \(position)") }
         position += count
         return bytes
     }
 
     /// The content of a header member, which is a name.
-    private mutating func content(_ descriptor: Int32, _ count: Int) throws(StartupError) -> [UInt8] {
-        guard count <= Self.longestName else { throw StartupError("\(path) has a name of \(count) bytes") }
+    private mutating func content(_ descriptor: Int32, _ count: Int) throws(CommandError) -> [UInt8] {
+        guard count <= Self.longestName else { throw CommandError("\(path) has a name of \(count) bytes") }
         return try bytes(descriptor, count)
     }
 

@@ -1,13 +1,14 @@
 internal import FoundationEssentials
 internal import ImagePipeline
 internal import Inference
-internal import InferenceService
 internal import JSON
 internal import Repository
+internal import ServicePlanning
 package import Settings
 internal import Synchronization
 internal import SystemSupport
 internal import Teaching
+internal import WireFormats
 
 /// Checks bundles as the daemon does when it loads them: `ocelli check`.
 package enum BundleCheck {

@@ -1,9 +1,9 @@
 internal import FileFormats
 internal import FoundationEssentials
 internal import Inference
-package import InferenceService
 internal import JSON
 internal import ModelFacts
+package import ServicePlanning
 internal import SystemSupport
 
 /// Writes a first `model.json` from the model file and the files next to it, with the source of each line as a comment.
@@ -34,7 +34,7 @@ package struct BundleDraft {
         do throws(InferenceError) {
             facts = try BundleDerivation(path: path)
         } catch {
-            throw StartupError("\(modelFile): \(error.message)")
+            throw CommandError("\(modelFile): \(error.message)")
         }
         var failure: [String] = []
         if facts.needsProbe, let probe {
@@ -112,7 +112,7 @@ package struct BundleDraft {
     private static func checkIsModel(_ path: String, as name: String) throws {
         var isFolder = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-            throw StartupError("\(name) does not exist")
+            throw CommandError("\(name) does not exist")
         }
         if isFolder {
             guard !FileManager.default.fileExists(atPath: path + "/saved_model.pb"),
@@ -124,10 +124,10 @@ package struct BundleDraft {
             let hint =
                 files.isEmpty
                 ? "" : ": name the model file in it, \(files.map { path + "/" + $0 }.joined(separator: ", "))"
-            throw StartupError("\(name) is a folder, not a TensorFlow SavedModel\(hint)")
+            throw CommandError("\(name) is a folder, not a TensorFlow SavedModel\(hint)")
         }
         guard ModelBundle.isModelFile(path) else {
-            throw StartupError(
+            throw CommandError(
                 "\(name) is not a supported model file"
                     + (ForeignFile.advice(for: path).map { " (\($0))" } ?? "")
                     + ": expected \(ModelBundle.fileExtensions.joined(separator: ", ")), or a SavedModel's folder")
@@ -162,7 +162,7 @@ package struct BundleDraft {
             others.isEmpty
             ? isOthers && last != "models" ? "is not called \(name)" : "is a folder of models"
             : "also holds \(others.prefix(5).joined(separator: ", "))\(others.count > 5 ? ", ..." : "")"
-        throw StartupError(
+        throw CommandError(
             "\(folder) \(what): a model.json would make all of it one bundle. Move \(file) into its own folder: "
                 + "mkdir \(target) && mv \(from) \(target)/ && ocelli init \(target)/\(file) (or --stdout, which only prints)"
         )
@@ -192,7 +192,7 @@ package struct BundleDraft {
 
     private static func checkIsNew(_ path: String, overwriting: Bool) throws {
         guard !overwriting, FileManager.default.fileExists(atPath: path) else { return }
-        throw StartupError("\(path) already exists: use --force to overwrite it, or --stdout to print")
+        throw CommandError("\(path) already exists: use --force to overwrite it, or --stdout to print")
     }
 
     /// Writes the text of model.json into a folder.

@@ -1,7 +1,6 @@
 internal import FoundationEssentials
 internal import HTTPWire
 internal import Inference
-internal import InferenceService
 internal import JSON
 internal import ModelFacts
 internal import SystemSupport
@@ -24,7 +23,7 @@ package struct CoreMLDraft {
         do throws(InferenceError) {
             conversion = try CoreMLConversion(path: path)
         } catch {
-            throw StartupError("\(modelFile): \(error.message)")
+            throw CommandError("\(modelFile): \(error.message)")
         }
         let name = ModelBundle.servedName(of: path)
         folder = FilePath.folder(of: path) + name
@@ -99,12 +98,12 @@ package struct CoreMLDraft {
     package func write(overwriting: Bool) throws {
         let path = folder + "/model.json"
         guard overwriting || !FileManager.default.fileExists(atPath: path) else {
-            throw StartupError("\(path) already exists: use --force to overwrite it, or --stdout to print")
+            throw CommandError("\(path) already exists: use --force to overwrite it, or --stdout to print")
         }
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         } catch {
-            throw StartupError("\(folder) cannot be created: is there a file of this name?")
+            throw CommandError("\(folder) cannot be created: is there a file of this name?")
         }
         try OutputFile.write(conversion.representation, to: folder + "/model.xml")
         try OutputFile.write(conversion.weights, to: folder + "/model.bin")

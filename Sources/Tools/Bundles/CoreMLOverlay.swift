@@ -1,6 +1,5 @@
 internal import FoundationEssentials
 internal import Inference
-internal import InferenceService
 internal import SystemSupport
 
 /// A model.json for a Core ML file that changes nothing yet: the file describes itself, and the values that can be
@@ -24,7 +23,7 @@ package struct CoreMLOverlay {
         do throws(InferenceError) {
             outline = try CoreMLOutline(path: path)
         } catch {
-            throw StartupError("\(modelFile): \(error.message)")
+            throw CommandError("\(modelFile): \(error.message)")
         }
         file = path.split(separator: "/").last.map(String.init) ?? path
         let parent = String(path.dropLast(file.count + 1))

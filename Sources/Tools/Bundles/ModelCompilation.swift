@@ -1,9 +1,10 @@
 internal import FoundationEssentials
 internal import Inference
-internal import InferenceService
 internal import JSON
 internal import Repository
+internal import ServicePlanning
 package import Settings
+internal import SystemSupport
 
 /// Compiles models into the cache ahead of time: `ocelli compile`.
 ///
@@ -26,7 +27,7 @@ package enum ModelCompilation {
         if !places.isEmpty { (settings.models, settings.model) = (places.flatMap(\.roots), []) }
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         guard let cache = plan.cacheDirectory, plan.isCacheWritable else {
-            throw StartupError(
+            throw CommandError(
                 settings.cacheDirectory.isEmpty
                     ? "cache_dir is empty: give the folder for compiled models with --cache-dir DIR"
                     : "cannot store compiled models: the folder \(plan.cacheDirectory ?? plan.unusableCache ?? "of cache_dir") cannot "
@@ -34,7 +35,7 @@ package enum ModelCompilation {
         }
         var entries = (places.isEmpty ? plan.named : places).flatMap { ModelRepository.entries(of: $0) }
         if places.isEmpty { entries += plan.folders.flatMap { ModelRepository.entries(of: $0) } }
-        guard !entries.isEmpty else { throw StartupError("no models in \(plan.places)") }
+        guard !entries.isEmpty else { throw CommandError("no models in \(plan.places)") }
         var areAllGood = true, isAnyGood = false
         var seen: Set<String> = []
         for path in entries where seen.insert(path).inserted {

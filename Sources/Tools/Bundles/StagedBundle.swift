@@ -1,7 +1,6 @@
 internal import FileFormats
 internal import FoundationEssentials
 internal import Inference
-internal import InferenceService
 internal import SystemSupport
 
 /// A bundle with a model.json for any model: its own folder, or a folder of links with the model.json that
@@ -13,7 +12,7 @@ enum StagedBundle {
         let path = FilePath.absolute(path)
         if FileManager.default.fileExists(atPath: path + "/model.json") { return path }
         let files = FileManager.default
-        guard files.fileExists(atPath: path) else { throw StartupError("\(path) does not exist") }
+        guard files.fileExists(atPath: path) else { throw CommandError("\(path) does not exist") }
         try OutputFile.makeFolder(folder)
         let last = path.split(separator: "/").last.map(String.init) ?? "model"
         if CoreMLDraft.reads(path) {
@@ -47,7 +46,7 @@ enum StagedBundle {
         do {
             try FileManager.default.createSymbolicLink(atPath: to, withDestinationPath: from)
         } catch {
-            throw StartupError("\(to) cannot be written")
+            throw CommandError("\(to) cannot be written")
         }
     }
 }

@@ -2,10 +2,11 @@ internal import FlowControl
 internal import FoundationEssentials
 internal import ImagePipeline
 internal import Inference
-internal import InferenceService
 internal import JSON
+internal import ServicePlanning
 package import Settings
 internal import SystemSupport
+internal import WireFormats
 
 /// Classifies files in this process: `ocelli classify`.
 package enum LocalClassification {
@@ -97,7 +98,7 @@ package enum LocalClassification {
         ) { $0.description.classLabels != nil && $0.description.imageInput != nil }
         progress("")
         guard let labels = model.description.classLabels else {
-            throw StartupError("model \"\(name)\" is not an image classifier (one image input, one output with labels)")
+            throw CommandError("model \"\(name)\" is not an image classifier (one image input, one output with labels)")
         }
         var options = PredictionOptions()
         options.cropAndScale = request.crop.flatMap { CropAndScale(rawValue: $0) }

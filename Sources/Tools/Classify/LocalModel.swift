@@ -1,6 +1,7 @@
 internal import Inference
-internal import InferenceService
 internal import Repository
+internal import ServicePlanning
+internal import SystemSupport
 
 /// Loads the model that a command runs in this process.
 enum LocalModel {
@@ -14,7 +15,7 @@ enum LocalModel {
         do throws(RepositoryError) {
             try repository.discover()
         } catch {
-            throw StartupError(error.message)
+            throw CommandError(error.message)
         }
         do throws(InferenceError) {
             if !wanted.isEmpty { return (wanted, try await repository.model(named: wanted)) }
@@ -31,8 +32,8 @@ enum LocalModel {
             }
             if let firstFailure { throw firstFailure }
         } catch {
-            throw StartupError(error.message)
+            throw CommandError(error.message)
         }
-        throw StartupError("no \(what) in \(plan.places): give one with --models DIR")
+        throw CommandError("no \(what) in \(plan.places): give one with --models DIR")
     }
 }

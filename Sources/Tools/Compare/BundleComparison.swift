@@ -2,9 +2,10 @@ internal import FileFormats
 internal import FoundationEssentials
 internal import ImagePipeline
 internal import Inference
-internal import InferenceService
 internal import JSON
+internal import ServicePlanning
 package import Settings
+internal import SystemSupport
 
 /// Compares the answers of a bundle with expected ones: `ocelli check --against`.
 package enum BundleComparison {
@@ -51,12 +52,12 @@ package enum BundleComparison {
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         let model = try await ModelAtPath.load(request.bundle, plan.modelConfiguration)
         guard model.description.imageInput != nil else {
-            throw StartupError("\(request.bundle) does not take pictures\(model.reasonForTensors)")
+            throw CommandError("\(request.bundle) does not take pictures\(model.reasonForTensors)")
         }
         // Tensors can be compared even without labels.
         let labels = model.description.classificationOutput?.labels ?? []
         guard !labels.isEmpty || rows.allSatisfy({ $0.expected == nil }) else {
-            throw StartupError("\(request.bundle) is not an image classifier\(model.reasonForTensors)")
+            throw CommandError("\(request.bundle) is not an image classifier\(model.reasonForTensors)")
         }
         let classes = Dictionary(grouping: labels.indices, by: { labels[$0] })
         let folder = request.file.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(
@@ -69,7 +70,7 @@ package enum BundleComparison {
             progress("\(number + 1) of \(rows.count): \(row.picture)")
             let place = PrintableText.text("\(request.file):\(row.line): \(row.picture)")
             let wanted: [Int]
-            do throws(StartupError) {
+            do throws(CommandError) {
                 wanted = try Self.classes(row.expected, labels, classes)
             } catch {
                 tally.failed += 1
@@ -95,7 +96,7 @@ package enum BundleComparison {
             } catch {
                 tally.failed += 1
                 complain(
-                    "\(place): \((error as? InferenceError)?.message ?? (error as? StartupError)?.description ?? "\(error)")"
+                    "\(place): \((error as? InferenceError)?.message ?? (error as? CommandError)?.description ?? "\(error)")"
                 )
             }
         }
@@ -103,28 +104,28 @@ package enum BundleComparison {
         return report(tally, rows: rows.count, atLeast: request.atLeast, output)
     }
 
-    private static func rows(of file: String) throws(StartupError) -> [ExpectationFile.Row] {
-        do throws(StartupError) {
+    private static func rows(of file: String) throws(CommandError) -> [ExpectationFile.Row] {
+        do throws(CommandError) {
             return try ExpectationFile(path: file).rows
         } catch {
-            throw StartupError("\(file): \(error.description)")
+            throw CommandError("\(file): \(error.description)")
         }
     }
 
     /// The indices of the classes that a line expects; empty if it expects none. `places` maps labels to indices.
     private static func classes(
         _ expected: ExpectationFile.Class?, _ labels: [String], _ places: [String: [Int]]
-    ) throws(StartupError) -> [Int] {
+    ) throws(CommandError) -> [Int] {
         switch expected {
         case .index(let index)?:
             guard labels.indices.contains(index) else {
-                throw StartupError("there is no class \(index): the model has \(labels.count)")
+                throw CommandError("there is no class \(index): the model has \(labels.count)")
             }
             return [index]
         case .label(let label)?:
             let wanted = places[label] ?? Int(label).map { labels.indices.contains($0) ? [$0] : [] } ?? []
             guard !wanted.isEmpty else {
-                throw StartupError("\"\(label)\" is not one of the \(labels.count) labels")
+                throw CommandError("\"\(label)\" is not one of the \(labels.count) labels")
             }
             return wanted
         case nil: return []
@@ -134,25 +135,25 @@ package enum BundleComparison {
     /// The difference between a picture's tensor and that of the original; nil if they are equal.
     private static func difference(
         _ bytes: [UInt8], _ model: Model, tensor: String, name: String
-    ) throws(StartupError) -> String? {
+    ) throws(CommandError) -> String? {
         let finding: TensorComparison.Finding
-        do throws(StartupError) {
+        do throws(CommandError) {
             let made: PreprocessedImage
             do throws(InferenceError) {
                 made = try model.preprocess(EncodedImage(bytes))
             } catch {
-                throw StartupError(error.message)
+                throw CommandError(error.message)
             }
             let file = try InputFile.read(tensor, most: largestTensor)
             let npy: NPYFile
             do throws(FormatError) {
                 npy = try NPYFile(file)
             } catch {
-                throw StartupError(error.reason)
+                throw CommandError(error.reason)
             }
             finding = try TensorComparison.run(bytes, made: made, npy: npy, values: npy.floats(in: file))
         } catch {
-            throw StartupError("\(name) \(error.description)")
+            throw CommandError("\(name) \(error.description)")
         }
         return finding.difference.map {
             "mean difference \(TensorComparison.rounded(finding.mean)), largest \(TensorComparison.rounded(finding.largest)) of 255 levels; \($0)"
@@ -168,20 +169,20 @@ package enum BundleComparison {
             of: EncodedImage(bytes), top: labels.count, threshold: -.greatestFiniteMagnitude
         ).classifications
         guard let first = all.first, let expected = all.first(where: { wanted.contains($0.index) }) else {
-            throw StartupError("the model gave no numbers for it")
+            throw CommandError("the model gave no numbers for it")
         }
         let originals: [(index: Int, confidence: Double)]
         switch row.probabilities {
         case .expected(let confidence)?: originals = [(expected.index, confidence)]
         case .all(let list)?:
             guard list.count == labels.count else {
-                throw StartupError("has \(list.count) probabilities, the model has \(labels.count) classes")
+                throw CommandError("has \(list.count) probabilities, the model has \(labels.count) classes")
             }
             originals = list.enumerated().map { ($0, $1) }
         case .labels(let table)?:
             originals = try table.sorted { $0.key < $1.key }.map { label, confidence in
                 guard let index = labels.firstIndex(of: label) else {
-                    throw StartupError(
+                    throw CommandError(
                         "has a probability of \"\(label)\", which is not one of the \(labels.count) labels")
                 }
                 return (index, confidence)

@@ -1,6 +1,6 @@
-internal import InferenceService
 internal import JSON
 internal import ModelFacts
+internal import SystemSupport
 
 /// The expected answers for pictures: a CSV file, with or without a heading, or JSON lines.
 struct ExpectationFile {
@@ -51,14 +51,14 @@ struct ExpectationFile {
     }
 
     /// - Throws: a sentence with the number of the wrong line.
-    init(path: String) throws(StartupError) {
+    init(path: String) throws(CommandError) {
         let bytes = try InputFile.read(path, most: Self.mostBytes)
         guard let text = String(validating: bytes, as: UTF8.self)?.withoutByteOrderMark else {
-            throw StartupError("is not UTF-8 text")
+            throw CommandError("is not UTF-8 text")
         }
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init)
         guard lines.count <= Self.mostRows else {
-            throw StartupError("has \(lines.count) lines: the limit is \(Self.mostRows)")
+            throw CommandError("has \(lines.count) lines: the limit is \(Self.mostRows)")
         }
         let first = lines.first { !$0.allSatisfy(\.isWhitespace) } ?? ""
         let isJSON = first.first { !$0.isWhitespace } == "{"
@@ -72,7 +72,7 @@ struct ExpectationFile {
                 continue
             }
             guard let fields = CSVLine.fields(line, delimiter: delimiter) else {
-                throw StartupError("line \(index + 1): unterminated quote")
+                throw CommandError("line \(index + 1): unterminated quote")
             }
             guard let names = heading else {
                 let lower = fields.map { $0.lowercased() }
@@ -86,16 +86,16 @@ struct ExpectationFile {
                 continue
             }
             guard fields.count == names.count else {
-                throw StartupError("line \(index + 1): expected \(names.count) values, found \(fields.count)")
+                throw CommandError("line \(index + 1): expected \(names.count) values, found \(fields.count)")
             }
             rows.append(try Self.row(Self.members(names, fields), index + 1))
         }
-        guard !rows.isEmpty else { throw StartupError("has no rows") }
+        guard !rows.isEmpty else { throw CommandError("has no rows") }
         self.rows = rows
     }
 
     /// The columns of a file without a heading: a picture, its class, and then a confidence or a tensor.
-    private static func usualHeading(_ fields: [String], _ line: String) throws(StartupError) -> [String] {
+    private static func usualHeading(_ fields: [String], _ line: String) throws(CommandError) -> [String] {
         var heading = ["picture", "label"]
         for field in fields.dropFirst(2) {
             let name = Double(field) != nil ? "confidence" : field.hasSuffix(".npy") ? "tensor" : ""
@@ -104,7 +104,7 @@ struct ExpectationFile {
         }
         // A heading of other words does not begin with a file name.
         guard fields.count >= 2, heading.count == fields.count, fields[0].contains(".") else {
-            throw StartupError(
+            throw CommandError(
                 "line 1: expected a heading with \"picture\" and \"label\" (and \"confidence\", \"tensor\"), or a picture's file and its label, found \"\(line.prefix(60))\""
             )
         }
@@ -117,7 +117,7 @@ struct ExpectationFile {
         return members
     }
 
-    private static func members(ofJSON line: String, _ number: Int) throws(StartupError) -> Members {
+    private static func members(ofJSON line: String, _ number: Int) throws(CommandError) -> Members {
         var found = Members()
         let result = line.withUTF8Copy { bytes -> Result<Members, JSONError> in
             var scanner = JSONScanner(bytes, subject: "it")
@@ -160,7 +160,7 @@ struct ExpectationFile {
         }
         switch result {
         case .success(let members): return members
-        case .failure(let error): throw StartupError("line \(number): \(error.message)")
+        case .failure(let error): throw CommandError("line \(number): \(error.message)")
         }
     }
 
@@ -182,20 +182,20 @@ struct ExpectationFile {
         found.texts = texts
     }
 
-    private static func row(_ members: Members, _ line: Int) throws(StartupError) -> Row {
+    private static func row(_ members: Members, _ line: Int) throws(CommandError) -> Row {
         func first(_ names: [String]) -> String? { names.lazy.compactMap { members.texts[$0] }.first { !$0.isEmpty } }
-        guard let picture = first(pictureNames) else { throw StartupError("line \(line): has no \"picture\"") }
+        guard let picture = first(pictureNames) else { throw CommandError("line \(line): has no \"picture\"") }
         let tensor = first(tensorNames)
         var expected: Class?
         if let text = first(indexNames) {
             guard let index = Int(text), index >= 0 else {
-                throw StartupError("line \(line): index: expected the number of a class, found \"\(text.prefix(60))\"")
+                throw CommandError("line \(line): index: expected the number of a class, found \"\(text.prefix(60))\"")
             }
             expected = .index(index)
         } else if let text = first(labelNames) {
             expected = .label(text)
         } else if tensor == nil {
-            throw StartupError("line \(line): has no \"label\"")
+            throw CommandError("line \(line): has no \"label\"")
         }
         let names = probabilityNames
         let probabilities: Probabilities?
@@ -205,7 +205,7 @@ struct ExpectationFile {
             probabilities = .labels(table)
         } else if let text = first(confidenceNames) {
             guard let number = Double(text), (0...1).contains(number) else {
-                throw StartupError("line \(line): confidence: expected a number from 0 to 1, found \"\(text)\"")
+                throw CommandError("line \(line): confidence: expected a number from 0 to 1, found \"\(text)\"")
             }
             probabilities = .expected(number)
         } else {

@@ -2,10 +2,11 @@ internal import FoundationEssentials
 internal import Glibc
 internal import ImagePipeline
 internal import Inference
-internal import InferenceService
 internal import JSON
 internal import ModelFacts
+internal import ServicePlanning
 package import Settings
+internal import SystemSupport
 
 /// Runs pictures through a model with every usual preprocessing that is still open, so that a person can see which one
 /// is right: `ocelli classify --try`.
@@ -48,7 +49,7 @@ package enum PreprocessingSearch {
             } catch {
                 failed += 1
                 complain(
-                    "\(PrintableText.text(file)): \((error as? InferenceError)?.message ?? (error as? ImageError)?.message ?? (error as? StartupError)?.description ?? "\(error)")"
+                    "\(PrintableText.text(file)): \((error as? InferenceError)?.message ?? (error as? ImageError)?.message ?? (error as? CommandError)?.description ?? "\(error)")"
                 )
             }
         }
@@ -70,24 +71,24 @@ package enum PreprocessingSearch {
         /// A remark on the names of classes; nil if the model has names.
         let remark: String?
 
-        init(_ model: Model, bundle: String) throws(StartupError) {
+        init(_ model: Model, bundle: String) throws(CommandError) {
             self.model = model
             guard model.description.inputs.count == 1, let input = model.description.inputs.first,
                 let element = PixelElement(rawValue: input.elementType.rawValue),
                 let picture = Self.picture(input)
             else {
-                throw StartupError("\(bundle) does not take one picture of a fixed size")
+                throw CommandError("\(bundle) does not take one picture of a fixed size")
             }
             self.input = input
             let outputs = model.description.outputs
             if model.description.classLabels == nil, let task = model.tasks.first {
-                throw StartupError(
+                throw CommandError(
                     "\(bundle) has no labels of classes: it answers /v1/\(task.rawValue), and --try prints the top classes"
                 )
             }
             // The output with one value for each class.
             guard let output = outputs.firstIndex(where: { $0.labels != nil }) ?? outputs.firstIndex(where: Self.isList)
-            else { throw StartupError("\(bundle) has no output with a value for each class") }
+            else { throw CommandError("\(bundle) has no output with a value for each class") }
             outputIndex = output
             let assumed = Self.assumed(outputs[output])
             labels = outputs[output].labels ?? assumed

@@ -1,7 +1,7 @@
 internal import FileFormats
 internal import ImagePipeline
 internal import Inference
-internal import InferenceService
+internal import SystemSupport
 
 /// Finds the difference between a tensor and that of the model's original.
 enum TensorComparison {
@@ -22,7 +22,7 @@ enum TensorComparison {
     /// - Throws: a sentence with the reason why the two cannot be compared.
     static func run(
         _ bytes: [UInt8], made: PreprocessedImage, npy: NPYFile, values: [Float]
-    ) throws(StartupError) -> Finding {
+    ) throws(CommandError) -> Finding {
         let spec = made.spec
         let own = spec.shape
         // Also compare the same pixels with the channels on the other side: scripts may save a tensor before they
@@ -34,7 +34,7 @@ enum TensorComparison {
                 isPlanar
                 ? [1, spec.height, spec.width, spec.channels] : [1, spec.channels, spec.height, spec.width]
             guard npy.shape == other || npy.shape == Array(other.dropFirst()) else {
-                throw StartupError("has shape \(npy.shape), the bundle's tensor has \(own)")
+                throw CommandError("has shape \(npy.shape), the bundle's tensor has \(own)")
             }
             layout = isPlanar ? .nhwc : .nchw
         }
@@ -42,7 +42,7 @@ enum TensorComparison {
         // The size of one level in the tensor, by channel; a constant channel cannot be compared.
         let steps = table.map { ($0[255] - $0[0]) / 255 }
         guard steps.allSatisfy({ $0 != 0 && $0.isFinite }) else {
-            throw StartupError("cannot be compared: the bundle's normalization is constant")
+            throw CommandError("cannot be compared: the bundle's normalization is constant")
         }
         let expected = Picture(values: values, spec: spec, layout: layout)
         let found = Picture(values: floats(made.tensor, spec.element), spec: spec, layout: spec.layout)
@@ -109,7 +109,7 @@ enum TensorComparison {
     /// differs from the bundle's.
     private static func explain(
         _ bytes: [UInt8], _ spec: ImageTensorSpec, _ expected: Picture, _ table: [[Float]], _ mean: Double
-    ) throws(StartupError) -> String {
+    ) throws(CommandError) -> String {
         var best = (mean: mean, words: [String]())
         let own = PreprocessingVariants.Variant(words: "") { _ in }
         let orders: [ChannelOrder] =

@@ -1,6 +1,5 @@
 internal import FoundationEssentials
 internal import Glibc
-internal import InferenceService
 internal import Synchronization
 internal import SystemSupport
 
@@ -15,15 +14,15 @@ struct BundleOutput: Sendable {
 
     /// Throws if the destination exists and is not a bundle that may be replaced.
     /// - Parameter verb: for the name of the work folder.
-    init(_ given: String, overwrites: Bool, verb: String) throws(StartupError) {
+    init(_ given: String, overwrites: Bool, verb: String) throws(CommandError) {
         var path = given
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         if FileManager.default.fileExists(atPath: path) {
             guard overwrites else {
-                throw StartupError("\(path) already exists: use --force to replace it, or give another folder")
+                throw CommandError("\(path) already exists: use --force to replace it, or give another folder")
             }
             guard FileManager.default.fileExists(atPath: path + "/model.json") else {
-                throw StartupError("\(path) is not a bundle, it has no model.json: --force replaces bundles only")
+                throw CommandError("\(path) is not a bundle, it has no model.json: --force replaces bundles only")
             }
         }
         let name = path.split(separator: "/").last.map(String.init) ?? "bundle"
@@ -69,13 +68,13 @@ struct BundleOutput: Sendable {
     }
 
     /// Moves a bundle to the destination. The old one is removed only after the new one has replaced it.
-    func place(_ bundle: String) throws(StartupError) {
+    func place(_ bundle: String) throws(CommandError) {
         let old = work + "/replaced"
         let isReplaced = overwrites && rename(path, old) == 0
         guard rename(bundle, path) == 0 else {
             let reason = SystemError.words(errno)
             if isReplaced { _ = rename(old, path) }
-            throw StartupError("\(path) cannot be written: \(reason)")
+            throw CommandError("\(path) cannot be written: \(reason)")
         }
     }
 }

@@ -1,6 +1,5 @@
 internal import CSystem
 internal import Glibc
-internal import InferenceService
 internal import Settings
 internal import SystemSupport
 
@@ -11,16 +10,16 @@ enum InputFile {
     /// Reads to the end. Blocks.
     /// - Parameter most: the maximum number of bytes; a larger file is refused without being read completely.
     /// - Throws: a sentence without the file's name.
-    static func read(_ path: String, most: Int) throws(StartupError) -> [UInt8] {
+    static func read(_ path: String, most: Int) throws(CommandError) -> [UInt8] {
         let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw StartupError(
+            throw CommandError(
                 "cannot be read: \(path == "-" ? "standard input is closed" : UnreadableFile.reason(path))")
         }
         defer { _ = csys_close(descriptor) }
         var status = stat()
         if fstat(descriptor, &status) == 0 {
-            if status.st_mode & S_IFMT == S_IFDIR { throw StartupError("cannot be read: it is a folder, not a file") }
+            if status.st_mode & S_IFMT == S_IFDIR { throw CommandError("cannot be read: it is a folder, not a file") }
             if status.st_mode & S_IFMT == S_IFREG, status.st_size > most {
                 throw tooLarge(Units.bytes(Int(status.st_size)), most)
             }
@@ -30,7 +29,7 @@ enum InputFile {
         while true {
             let count = csys_read(descriptor, &buffer, buffer.count)
             guard count >= 0 else {
-                throw StartupError("cannot be read: \(SystemError.words(Int32(clamping: -count)))")
+                throw CommandError("cannot be read: \(SystemError.words(Int32(clamping: -count)))")
             }
             guard count > 0 else { return bytes }
             guard bytes.count + count <= most else { throw tooLarge("more than \(Units.bytes(most))", most) }
@@ -38,7 +37,7 @@ enum InputFile {
         }
     }
 
-    private static func tooLarge(_ size: String, _ most: Int) -> StartupError {
-        StartupError("has \(size), more than max_body allows (\(Units.bytes(most)))")
+    private static func tooLarge(_ size: String, _ most: Int) -> CommandError {
+        CommandError("has \(size), more than max_body allows (\(Units.bytes(most)))")
     }
 }

@@ -1,15 +1,15 @@
 internal import Inference
-internal import InferenceService
+internal import SystemSupport
 
 /// Loads a model that the command line names by its path.
 enum ModelAtPath {
     /// Loads the model.
     /// - Throws: the model's problems.
-    static func load(_ path: String, _ configuration: ModelConfiguration) async throws(StartupError) -> Model {
+    static func load(_ path: String, _ configuration: ModelConfiguration) async throws(CommandError) -> Model {
         do throws(InferenceError) {
             return try await Model.load(contentsOf: path, configuration: configuration)
         } catch {
-            throw StartupError(error.message)
+            throw CommandError(error.message)
         }
     }
 }

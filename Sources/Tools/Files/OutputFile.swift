@@ -1,28 +1,27 @@
 internal import FoundationEssentials
 internal import Glibc
-internal import InferenceService
 internal import SystemSupport
 
 /// Functions for output files named on the command line.
 enum OutputFile {
     /// Replaces the file's contents. Blocks.
     /// - Throws: a sentence with the file's name and the system's reason.
-    static func write(_ bytes: [UInt8], to path: String) throws(StartupError) {
+    static func write(_ bytes: [UInt8], to path: String) throws(CommandError) {
         do {
             try Data(bytes).write(to: URL(filePath: path))
         } catch {
-            throw StartupError("\(path) cannot be written: \(reason(error))")
+            throw CommandError("\(path) cannot be written: \(reason(error))")
         }
     }
 
     /// Replaces a file atomically: readers, also after a power failure, find the old or the new contents. Blocks.
     /// - Throws: a sentence with the file's name and the system's reason.
-    static func replace(_ path: String, with bytes: [UInt8]) throws(StartupError) {
+    static func replace(_ path: String, with bytes: [UInt8]) throws(CommandError) {
         let name = path.split(separator: "/").last.map(String.init) ?? "file"
         let work = "\(path.dropLast(name.count)).\(name).writing-\(getpid())"
-        func failed(_ code: Int32) -> StartupError {
+        func failed(_ code: Int32) -> CommandError {
             unlink(work)
-            return StartupError("\(path) cannot be written: \(SystemError.words(code))")
+            return CommandError("\(path) cannot be written: \(SystemError.words(code))")
         }
         let file = open(work, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
         guard file >= 0 else { throw failed(errno) }
@@ -38,11 +37,11 @@ enum OutputFile {
     }
 
     /// Creates a folder and its missing parents. Blocks.
-    static func makeFolder(_ path: String) throws(StartupError) {
+    static func makeFolder(_ path: String) throws(CommandError) {
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         } catch {
-            throw StartupError("cannot create the folder \(path): \(reason(error))")
+            throw CommandError("cannot create the folder \(path): \(reason(error))")
         }
     }
 
@@ -50,29 +49,29 @@ enum OutputFile {
     /// existing file must look like a report (JSON, HTML or SVG), so that a mistyped name does not destroy a user's
     /// picture. Blocks.
     /// - Parameter flag: the flag that names the file, for the error message.
-    static func checkReport(_ path: String, flag: String) throws(StartupError) {
+    static func checkReport(_ path: String, flag: String) throws(CommandError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
             let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
             let folder = parts.isEmpty ? "." : parts.joined(separator: "/")
             guard access(folder.isEmpty ? "/" : folder, W_OK | X_OK) == 0 else {
-                throw StartupError(
+                throw CommandError(
                     "\(flag): cannot create \(path): \(folder) does not exist or is not writable")
             }
             return
         }
         // Devices and pipes accept any data.
         guard status.st_mode & S_IFMT != S_IFDIR else {
-            throw StartupError("\(flag): \(path) is a folder: expected the name of a file")
+            throw CommandError("\(flag): \(path) is a folder: expected the name of a file")
         }
-        guard access(path, W_OK) == 0 else { throw StartupError("\(flag): \(path) is not writable by this user") }
+        guard access(path, W_OK) == 0 else { throw CommandError("\(flag): \(path) is not writable by this user") }
         guard status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return }
         let file = open(path, O_RDONLY | O_CLOEXEC)
         defer { if file >= 0 { close(file) } }
         var first: UInt8 = 0
         guard file >= 0, Glibc.read(file, &first, 1) == 1, first == UInt8(ascii: "{") || first == UInt8(ascii: "<")
         else {
-            throw StartupError(
+            throw CommandError(
                 "\(flag): \(path) exists and is not a report: choose another name")
         }
     }

@@ -1,7 +1,6 @@
 internal import CSystem
 internal import FoundationEssentials
 internal import Glibc
-internal import InferenceService
 internal import Synchronization
 internal import SystemSupport
 
@@ -41,23 +40,23 @@ final class PythonProcess: Sendable {
     func run(
         _ script: [UInt8], named name: String, job: some Encodable, python: String, folder: String,
         line: (Data) -> Bool
-    ) throws(StartupError) -> End {
+    ) throws(CommandError) -> End {
         let path = folder + "/" + name, file = folder + "/job.json"
         try OutputFile.write(script, to: path)
         guard let text = try? JSONEncoder().encode(job) else {
-            throw StartupError("a path is not valid UTF-8")
+            throw CommandError("a path is not valid UTF-8")
         }
         try OutputFile.write([UInt8](text), to: file)
         var descriptor: Int32 = -1
         let variables = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
         // Start the process with the lock held, so that `stop` always finds it.
-        let process = try state.withLock { state throws(StartupError) -> Int32 in
-            guard case .idle = state else { throw StartupError("interrupted") }
+        let process = try state.withLock { state throws(CommandError) -> Int32 in
+            guard case .idle = state else { throw CommandError("interrupted") }
             let process = CStrings.with([python, path, file]) { arguments in
                 CStrings.with(variables) { csys_spawn(python, arguments, $0, &descriptor) }
             }
             guard process > 0 else {
-                throw StartupError("\(python) cannot be started: \(SystemError.words(-process))")
+                throw CommandError("\(python) cannot be started: \(SystemError.words(-process))")
             }
             state = .running(process)
             return process
@@ -106,13 +105,13 @@ final class PythonProcess: Sendable {
     /// The Python to use: the named one, otherwise that of the virtual environment, otherwise the first one on the
     /// path.
     /// - Parameter advice: the steps to install missing packages.
-    static func find(named name: String?, environment: String, advice: String) throws(StartupError) -> String {
+    static func find(named name: String?, environment: String, advice: String) throws(CommandError) -> String {
         if let name {
-            guard let found = program(name) else { throw StartupError("--python: \(name) is not a program") }
+            guard let found = program(name) else { throw CommandError("--python: \(name) is not a program") }
             return found
         }
         if let found = program(environment + "/bin/python3") ?? program("python3") { return found }
-        throw StartupError("python3 is not installed. \(advice)")
+        throw CommandError("python3 is not installed. \(advice)")
     }
 
     private static func program(_ name: String) -> String? {

@@ -1,6 +1,6 @@
 internal import ImagePipeline
-internal import InferenceService
 internal import Settings
+internal import SystemSupport
 
 /// The pictures that a benchmark or a load test sends.
 struct SentPictures: Sendable {
@@ -22,21 +22,21 @@ struct SentPictures: Sendable {
             return
         }
         guard files.count <= Self.most else {
-            throw StartupError("expected at most \(Self.most) pictures, found \(files.count)")
+            throw CommandError("expected at most \(Self.most) pictures, found \(files.count)")
         }
         var pictures: [Picture] = []
         var sum = 0
         for file in files {
             let bytes: [UInt8]
-            do throws(StartupError) {
+            do throws(CommandError) {
                 bytes = try InputFile.read(file, most: most)
             } catch {
-                throw StartupError("\(file): \(error)")
+                throw CommandError("\(file): \(error)")
             }
-            guard !bytes.isEmpty else { throw StartupError("\(file) is empty: expected a picture") }
+            guard !bytes.isEmpty else { throw CommandError("\(file) is empty: expected a picture") }
             sum += bytes.count
             guard sum <= Self.mostBytes else {
-                throw StartupError("the pictures have more than \(Units.bytes(Self.mostBytes)) together")
+                throw CommandError("the pictures have more than \(Units.bytes(Self.mostBytes)) together")
             }
             let name = file.split(separator: "/").last.map(String.init) ?? file
             pictures.append(Picture(name: name, bytes: bytes))

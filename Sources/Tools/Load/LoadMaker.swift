@@ -1,7 +1,7 @@
 internal import FlowControl
 internal import FoundationEssentials
-internal import InferenceService
 internal import LoadGenerator
+internal import ServicePlanning
 package import Settings
 internal import SystemSupport
 
@@ -33,7 +33,7 @@ package struct LoadMaker: Sendable {
             report.verdict?.holds
             ?? report.steps.allSatisfy { $0.failed == 0 && $0.refused == 0 && $0.successes > 0 }
         for file in files {
-            do throws(StartupError) {
+            do throws(CommandError) {
                 try OutputFile.write(Array(file.content.utf8), to: file.name)
             } catch {
                 // Report the measurements even so.

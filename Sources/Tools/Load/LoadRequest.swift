@@ -1,4 +1,3 @@
-internal import InferenceService
 package import LoadGenerator
 
 /// The request of `ocelli load`.

@@ -1,11 +1,12 @@
 internal import FoundationEssentials
 internal import ImagePipeline
 internal import Inference
-internal import InferenceService
 internal import JSON
 internal import Observations
+internal import ServicePlanning
 package import Settings
 internal import SystemSupport
+internal import WireFormats
 
 /// Runs detection, embedding and similar tasks on files in this process: `ocelli detect`, `ocelli embed`.
 package enum LocalObservation {
@@ -80,7 +81,7 @@ package enum LocalObservation {
         }
         if let path = request.npy {
             // A missing row would shift the others.
-            guard failed == 0 else { throw StartupError("\(path) is not written: \(failed) of the files failed") }
+            guard failed == 0 else { throw CommandError("\(path) is not written: \(failed) of the files failed") }
             let array = try vectors.withUnsafeBytes {
                 try NPYEncoder.encode($0, shape: [request.files.count, dimension], element: .float32)
             }
@@ -126,7 +127,7 @@ package enum LocalObservation {
         progress("")
         guard let task = task(of: model) else {
             let wanted = tasks.map { "\"\($0.outputType)\"" }.joined(separator: ", ")
-            throw StartupError("model \"\(name)\" has no output of type \(wanted) in its model.json")
+            throw CommandError("model \"\(name)\" has no output of type \(wanted) in its model.json")
         }
         var wanted = ObservationRequest(task: task)
         wanted.threshold = request.threshold
@@ -134,9 +135,9 @@ package enum LocalObservation {
         wanted.top = request.top
         wanted.classes = request.classes.map { ObservationRequest.classes(in: $0) }
         guard wanted.classes?.isEmpty != true else {
-            throw StartupError("--classes: expected labels or numbers, separated by commas")
+            throw CommandError("--classes: expected labels or numbers, separated by commas")
         }
-        if let refusal = model.refusal(of: wanted) { throw StartupError(refusal.message) }
+        if let refusal = model.refusal(of: wanted) { throw CommandError(refusal.message) }
         var options = PredictionOptions()
         options.cropAndScale = request.crop.flatMap { CropAndScale(rawValue: $0) }
         return Observer(name: name, model: model, request: wanted, options: options)

@@ -1,7 +1,8 @@
 internal import Glibc
 internal import Inference
-internal import InferenceService
 internal import Observations
+internal import SystemSupport
+internal import WireFormats
 
 /// The pictures that `ocelli detect` and similar commands write: with the results drawn (`--draw`), with some objects
 /// covered (`--blur`, `--fill`), and the objects cut out (`--crops`).
@@ -24,15 +25,15 @@ struct PictureOutput {
             guard let labels else { continue }
             let classes = ObservationRequest.classes(in: labels)
             guard !classes.isEmpty else {
-                throw StartupError("\(flag): expected labels or numbers, separated by commas")
+                throw CommandError("\(flag): expected labels or numbers, separated by commas")
             }
-            guard request.draw != nil else { throw StartupError("\(flag) needs a folder for the pictures: --draw DIR") }
+            guard request.draw != nil else { throw CommandError("\(flag) needs a folder for the pictures: --draw DIR") }
             form.covers.append(.init(classes, cover))
         }
         if !form.covers.isEmpty || crops != nil, !model.tasks.contains(.detect) {
-            throw StartupError("--blur, --fill and --crops are for models that give boxes: \(model.abilities)")
+            throw CommandError("--blur, --fill and --crops are for models that give boxes: \(model.abilities)")
         }
-        if let refusal = form.refusal(of: model) { throw StartupError(refusal.message) }
+        if let refusal = form.refusal(of: model) { throw CommandError(refusal.message) }
         covers = form.covers.isEmpty ? nil : form
         for folder in [drawn, crops].compactMap({ $0 }) { try OutputFile.makeFolder(folder) }
     }
@@ -83,6 +84,6 @@ struct PictureOutput {
         }
         // A file that does not exist yet cannot be the input.
         guard file != "-", let there = real(path), there == real(file) else { return }
-        throw StartupError("\(path) is the picture itself: give another folder (--draw)")
+        throw CommandError("\(path) is the picture itself: give another folder (--draw)")
     }
 }

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 internal import ImagePipeline
-package import InferenceService
+package import SystemSupport
 
 /// The pictures of a folder, with the classes that its subfolders name.
 package struct CalibrationPictures: Sendable {
@@ -36,18 +36,18 @@ package struct CalibrationPictures: Sendable {
     package init(_ pictures: [Picture]) { self.pictures = pictures }
 
     /// Finds the pictures in a folder and its subfolders by their names. Blocks.
-    package init(folder: String) throws(StartupError) {
+    package init(folder: String) throws(CommandError) {
         var found: [Picture] = []
         var open = [(path: folder, top: String?.none, depth: 0)]
         var seen = 0
         while let (path, top, depth) = open.popLast() {
             guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
-                throw StartupError("\(path) cannot be read: expected a folder of pictures")
+                throw CommandError("\(path) cannot be read: expected a folder of pictures")
             }
             for name in names.sorted() where !name.hasPrefix(".") {
                 seen += 1
                 guard seen <= Self.mostEntries else {
-                    throw StartupError("\(folder) has more than \(Self.mostEntries) files: give a folder with fewer")
+                    throw CommandError("\(folder) has more than \(Self.mostEntries) files: give a folder with fewer")
                 }
                 let full = path + "/" + name
                 var isFolder = false
@@ -61,7 +61,7 @@ package struct CalibrationPictures: Sendable {
         }
         pictures = found.sorted { $0.path < $1.path }
         guard pictures.count >= Self.least else {
-            throw StartupError(
+            throw CommandError(
                 "\(folder) has \(pictures.count) pictures (\(ImageFormat.allEndings.joined(separator: ", "))): at least \(Self.least) are "
                     + "needed, and a few hundred make a good calibration")
         }

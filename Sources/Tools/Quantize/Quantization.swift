@@ -2,8 +2,8 @@ internal import FileFormats
 internal import FoundationEssentials
 internal import Glibc
 internal import Inference
-internal import InferenceService
 internal import JSON
+internal import ServicePlanning
 package import Settings
 internal import SystemSupport
 
@@ -58,7 +58,7 @@ package struct Quantization: Sendable {
     private func make(_ process: QuantizerProcess) async throws -> (text: String, isWritten: Bool) {
         // Report problems of the model before the pictures are searched.
         _ = try Result { () throws(InferenceError) in try ModelBundle(path: request.model) }.mapError {
-            StartupError($0.message)
+            CommandError($0.message)
         }.get()
         let (work, python) = (output.work, try QuantizerProcess.python(named: request.python))
         let pictures = try CalibrationPictures(folder: request.pictures)
@@ -67,14 +67,14 @@ package struct Quantization: Sendable {
         progress("loading the model...")
         let original = try await load(source.bundle)
         guard original.description.imageInput != nil else {
-            throw StartupError("\(request.model) does not take one picture: only such models can be quantized")
+            throw CommandError("\(request.model) does not take one picture: only such models can be quantized")
         }
         var parts = pictures.parts(most: request.most, validates: request.atLeast != nil)
         let count = parts.calibration.count + parts.validation.count
         let calibration = try tensors(&parts.calibration, model: original, done: 0, of: count)
         let validation = try tensors(&parts.validation, model: original, done: calibration.count, of: count)
         guard calibration.count >= 2, parts.validation.isEmpty == (request.atLeast == nil) else {
-            throw StartupError("too few of the pictures in \(request.pictures) can be decoded")
+            throw CommandError("too few of the pictures in \(request.pictures) can be decoded")
         }
         if calibration.count < 100 {
             complain(
@@ -88,8 +88,8 @@ package struct Quantization: Sendable {
             output: original.description.classificationOutput?.name, at_least: request.atLeast,
             most_layers: Self.mostLayers, result: bundle + "/model.xml", log: work + "/log")
         let show = progress
-        let outcome = try await LoaderThread.run { () -> Result<QuantizerProcess.Outcome, StartupError> in
-            do throws(StartupError) {
+        let outcome = try await LoaderThread.run { () -> Result<QuantizerProcess.Outcome, CommandError> in
+            do throws(CommandError) {
                 return .success(try process.run(job, python: python, folder: work) { show("\($0)...") })
             } catch {
                 return .failure(error)
@@ -103,7 +103,7 @@ package struct Quantization: Sendable {
         (report.sizeBefore, report.sizeAfter) = (Self.size(source.file), Self.size(bundle + "/model.xml"))
         report.pairs = try await compare(original, with: load(bundle), on: parts.comparison)
         guard !report.pairs.isEmpty else {
-            throw StartupError("none of the pictures for the comparison in \(request.pictures) can be decoded")
+            throw CommandError("none of the pictures for the comparison in \(request.pictures) can be decoded")
         }
         let text = request.isJSON ? report.json : report.text
         if let least = request.atLeast, report.agreement < least {
@@ -166,10 +166,10 @@ package struct Quantization: Sendable {
                     }
                 }
                 if let before, let after { pairs.append(.init(picture: picture, before: before, after: after)) }
-            } catch let error as StartupError {
+            } catch let error as CommandError {
                 complain("\(PrintableText.text(picture.path)): \(error); left out")
             } catch let error as InferenceError {
-                guard case .image = error else { throw StartupError(error.message) }
+                guard case .image = error else { throw CommandError(error.message) }
                 complain("\(PrintableText.text(picture.path)): \(error.message); left out")
             }
         }

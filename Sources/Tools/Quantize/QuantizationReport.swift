@@ -1,5 +1,4 @@
 internal import Inference
-internal import InferenceService
 internal import JSON
 internal import Settings
 internal import SystemSupport

@@ -1,7 +1,7 @@
 internal import FileFormats
 internal import FoundationEssentials
 internal import Inference
-internal import InferenceService
+internal import SystemSupport
 
 /// The bundle that is quantized. A model file without model.json, or a downloaded folder, gets the bundle that
 /// `ocelli init` would write, and a Core ML file its translation, in the work folder.
@@ -19,16 +19,16 @@ struct QuantizationSource: Sendable {
         do throws(InferenceError) {
             read = try ModelBundle(path: bundle)
         } catch {
-            throw StartupError(error.message)
+            throw CommandError(error.message)
         }
         if CoreMLDraft.reads(read.source.path) {
-            throw StartupError(
+            throw CommandError(
                 "\(path)/model.json names a Core ML file: quantize that file, and move the settings of model.json into the model.json of "
                     + "the result")
         }
         file = read.source.path
         guard let data = FileManager.default.contents(atPath: bundle + "/model.json") else {
-            throw StartupError("\(bundle)/model.json cannot be read")
+            throw CommandError("\(bundle)/model.json cannot be read")
         }
         manifest = try QuantizedManifest(String(decoding: data, as: UTF8.self), bundle: bundle, file: "model.xml")
     }
@@ -39,7 +39,7 @@ struct QuantizationSource: Sendable {
             let parent = name.split(separator: "/").dropLast().joined(separator: "/")
             if !parent.isEmpty { try OutputFile.makeFolder(folder + "/" + parent) }
             guard let data = FileManager.default.contents(atPath: bundle + "/" + name) else {
-                throw StartupError("\(bundle)/\(name) cannot be read")
+                throw CommandError("\(bundle)/\(name) cannot be read")
             }
             try OutputFile.write([UInt8](data), to: folder + "/" + name)
         }

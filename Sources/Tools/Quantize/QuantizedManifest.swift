@@ -1,6 +1,6 @@
 internal import FoundationEssentials
-package import InferenceService
 internal import JSON
+package import SystemSupport
 
 /// The model.json of a quantized bundle: the original's text, including comments and order, with another model file.
 package struct QuantizedManifest {
@@ -14,11 +14,11 @@ package struct QuantizedManifest {
     ///   - bundle: the folder of the bundle.
     ///   - file: the new model file, in OpenVINO's format.
     /// - Throws: if the text cannot be changed.
-    package init(_ original: String, bundle: String, file: String) throws(StartupError) {
+    package init(_ original: String, bundle: String, file: String) throws(CommandError) {
         let json = try Self.parse(original)
         guard case .object(let members) = json, case .object(let model)? = members["model"],
             case .string(let old)? = model["file"]
-        else { throw StartupError("\(bundle)/model.json has no model.file") }
+        else { throw CommandError("\(bundle)/model.json has no model.file") }
         var changed = original
         if let body = Self.body(of: "model", in: changed, within: changed.startIndex..<changed.endIndex),
             let value = Self.value(of: "file", in: changed, within: body)
@@ -36,7 +36,7 @@ package struct QuantizedManifest {
         if model["backend"] != nil { wantedModel["backend"] = .string("openvino") }
         wanted["model"] = .object(wantedModel)
         guard try Self.parse(changed) == .object(wanted) else {
-            throw StartupError(
+            throw CommandError(
                 "\(bundle)/model.json cannot be changed as text: remove its comments within \"model\", or put \"file\" and \"backend\" "
                     + "in plain strings")
         }
@@ -48,11 +48,11 @@ package struct QuantizedManifest {
         }.sorted()
     }
 
-    private static func parse(_ text: String) throws(StartupError) -> JSONValue {
+    private static func parse(_ text: String) throws(CommandError) -> JSONValue {
         do throws(JSONTextError) {
             return try JSONValue.parse(Data(text.utf8))
         } catch {
-            throw StartupError("model.json is not valid JSON: \(error.reason)")
+            throw CommandError("model.json is not valid JSON: \(error.reason)")
         }
     }
 

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import InferenceService
+internal import SystemSupport
 
 /// The Python process that quantizes: it runs quantize.py, from this folder, with NNCF.
 package final class QuantizerProcess: Sendable {
@@ -49,7 +49,7 @@ package final class QuantizerProcess: Sendable {
     ///   - step: called with a description of the current step.
     func run(
         _ job: Job, python: String, folder: String, step: (String) -> Void
-    ) throws(StartupError) -> Outcome {
+    ) throws(CommandError) -> Outcome {
         var last = Event()
         let end = try process.run(
             PackageResources.quantize_py, named: "quantize.py", job: job, python: python, folder: folder
@@ -60,10 +60,10 @@ package final class QuantizerProcess: Sendable {
         }
         if let done = last.done, end.isSuccess { return done }
         if let missing = last.missing {
-            throw StartupError("\(python) has no package \"\(missing)\". \(Self.advice)")
+            throw CommandError("\(python) has no package \"\(missing)\". \(Self.advice)")
         }
-        if let error = last.error { throw StartupError("NNCF cannot quantize the model: \(error)") }
-        throw StartupError("\(python) \(end.text): \(end.rest ?? PythonProcess.lastLine(of: job.log))")
+        if let error = last.error { throw CommandError("NNCF cannot quantize the model: \(error)") }
+        throw CommandError("\(python) \(end.text): \(end.rest ?? PythonProcess.lastLine(of: job.log))")
     }
 
     // MARK: Which Python
@@ -83,7 +83,7 @@ package final class QuantizerProcess: Sendable {
 
     /// The Python to use: the named one, otherwise that of the virtual environment, otherwise the first one on the
     /// path.
-    static func python(named name: String?) throws(StartupError) -> String {
+    static func python(named name: String?) throws(CommandError) -> String {
         try PythonProcess.find(named: name, environment: environmentFolder, advice: advice)
     }
 }

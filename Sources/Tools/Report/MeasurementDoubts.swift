@@ -1,4 +1,3 @@
-internal import InferenceService
 internal import Settings
 
 /// Decides whether the machine was too busy or too uneven for reliable figures.

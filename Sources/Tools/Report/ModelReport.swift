@@ -1,5 +1,4 @@
 package import Inference
-internal import InferenceService
 
 /// The measurements of a model by `ocelli report` (Core ML's performance report). Times are in nanoseconds.
 package struct ModelReport: Sendable {

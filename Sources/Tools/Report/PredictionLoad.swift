@@ -1,6 +1,5 @@
 internal import FlowControl
 internal import Inference
-internal import InferenceService
 internal import SystemSupport
 
 /// Keeps a model busy with a number of parallel predictions on generated inputs.
@@ -36,7 +35,7 @@ struct PredictionLoad: Sendable {
             let shape =
                 input.shape(ofPicture: 256) ?? Shape(input.shape.dimensions.map { $0 == Shape.dynamic ? 1 : $0 })
             guard let count = shape.elementCount, input.elementType.byteCount > 0 else {
-                throw StartupError(
+                throw CommandError(
                     "input \"\(input.name)\" takes \(input.elementType.rawValue): such an input cannot be generated")
             }
             // Zeros are valid for every element type and every model.

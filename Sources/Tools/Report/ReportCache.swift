@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
-internal import InferenceService
 internal import Synchronization
+internal import SystemSupport
 
 /// A report's own cache of compiled models, empty at first, so that the first load is uncached and the second is
 /// cached.
@@ -11,10 +11,10 @@ final class ReportCache: Sendable {
         FileManager.default.temporaryDirectory.appending(path: "ocelli-report-\(UUID().uuidString)").path)
 
     /// Creates the folder.
-    func make() throws(StartupError) -> String {
+    func make() throws(CommandError) -> String {
         // With the lock held: a signal that removes the folder meanwhile waits, or comes first.
-        try path.withLock { path throws(StartupError) in
-            guard let path else { throw StartupError("the measurement was interrupted") }
+        try path.withLock { path throws(CommandError) in
+            guard let path else { throw CommandError("the measurement was interrupted") }
             try OutputFile.makeFolder(path)
             return path
         }

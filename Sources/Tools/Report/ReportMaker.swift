@@ -1,8 +1,8 @@
 internal import FlowControl
 internal import FoundationEssentials
 internal import Inference
-internal import InferenceService
 internal import Repository
+internal import ServicePlanning
 package import Settings
 internal import SystemSupport
 
@@ -161,7 +161,7 @@ package struct ReportMaker: Sendable {
 
     private static func engineVersion() throws -> String {
         do throws(EngineError) { return try DefaultEngine.shared().version } catch {
-            throw StartupError(error.message)
+            throw CommandError(error.message)
         }
     }
 
@@ -170,11 +170,11 @@ package struct ReportMaker: Sendable {
         if FileManager.default.fileExists(atPath: request.model) { return request.model }
         let repository = ModelRepository(
             folders: plan.folders, named: plan.named, configuration: plan.modelConfiguration, defaultPolicy: .lazy)
-        do throws(RepositoryError) { try repository.discover() } catch { throw StartupError(error.message) }
+        do throws(RepositoryError) { try repository.discover() } catch { throw CommandError(error.message) }
         do throws(InferenceError) {
             return try repository.location(of: request.model)
         } catch {
-            throw StartupError("no such file or folder \"\(request.model)\", and \(error.message)")
+            throw CommandError("no such file or folder \"\(request.model)\", and \(error.message)")
         }
     }
 }

@@ -1,5 +1,3 @@
-internal import InferenceService
-
 /// Statistics of many measurements. Values are nanoseconds here, but any unit is possible.
 package struct SampleStatistics: Sendable, Hashable {
     /// The number of measurements.

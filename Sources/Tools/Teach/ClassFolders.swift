@@ -2,7 +2,6 @@ internal import FoundationEssentials
 internal import Glibc
 internal import ImagePipeline
 internal import Inference
-internal import InferenceService
 internal import SystemSupport
 internal import Teaching
 
@@ -25,12 +24,12 @@ struct ClassFolders: Sendable {
     private static let most = 1_000_000
 
     /// Reads a folder. Blocks.
-    init(_ folder: String) throws(StartupError) {
+    init(_ folder: String) throws(CommandError) {
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }
         } catch {
-            throw StartupError("\(folder) cannot be read: \(UnreadableFile.reason(folder))")
+            throw CommandError("\(folder) cannot be read: \(UnreadableFile.reason(folder))")
         }
         let base = folder.hasSuffix("/") ? folder : folder + "/"
         var labels: [String] = [], strays = 0
@@ -44,7 +43,7 @@ struct ClassFolders: Sendable {
             }
         }
         guard !labels.isEmpty else {
-            throw StartupError(
+            throw CommandError(
                 "\(folder) has no folders: expected one for each class, with its pictures (\(base)bolt/1.jpg)")
         }
         labels.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -53,11 +52,11 @@ struct ClassFolders: Sendable {
             do throws(TeachingError) {
                 try TaughtNames.check(label: label)
             } catch {
-                throw StartupError("\(base)\(label): \(error.message)")
+                throw CommandError("\(base)\(label): \(error.message)")
             }
             pictures += try PictureSources.all(in: base + label).map { Picture(label: index, place: $0) }
             guard pictures.count <= Self.most else {
-                throw StartupError("\(folder) has more than \(Self.most) pictures")
+                throw CommandError("\(folder) has more than \(Self.most) pictures")
             }
         }
         self.labels = labels

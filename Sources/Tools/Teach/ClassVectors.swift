@@ -1,7 +1,7 @@
 internal import FileFormats
 internal import Inference
-package import InferenceService
 internal import ModelFacts
+package import SystemSupport
 
 /// Makes the vectors of classes for a model that embeds pictures, from a text encoder's embeddings of their names:
 /// `ocelli teach --text-vectors`.
@@ -19,18 +19,18 @@ package struct ClassVectors: Sendable {
     ///     are normalised, averaged and normalised again.
     ///   - labels: a file of labels, in any format that a bundle may name.
     ///   - scale: the factor of cosines before softmax.
-    package init(vectors: String, labels: String, scale: Double) throws(StartupError) {
+    package init(vectors: String, labels: String, scale: Double) throws(CommandError) {
         let file = try Self.read(vectors)
         let array: NPYFile
-        do throws(FormatError) { array = try NPYFile(file) } catch { throw StartupError("\(vectors) \(error.reason)") }
+        do throws(FormatError) { array = try NPYFile(file) } catch { throw CommandError("\(vectors) \(error.reason)") }
         let shape = array.shape
         guard shape.count == 2 || shape.count == 3, let classes = shape.first, let dimension = shape.last else {
-            throw StartupError(
+            throw CommandError(
                 "\(vectors) has the shape \(shape): expected [classes, dimension] or [classes, prompts, dimension]")
         }
         let names = try Self.labels(labels)
         guard names.count == classes else {
-            throw StartupError("\(labels) has \(names.count) labels: \(vectors) has \(classes) classes")
+            throw CommandError("\(labels) has \(names.count) labels: \(vectors) has \(classes) classes")
         }
         let numbers = array.floats(in: file)
         var means: [Float] = []
@@ -40,13 +40,13 @@ package struct ClassVectors: Sendable {
             for prompt in 0..<prompts {
                 let start = (label * prompts + prompt) * dimension
                 guard let unit = Self.unit(numbers[start..<start + dimension].map(Double.init)) else {
-                    throw StartupError(
+                    throw CommandError(
                         "\(vectors) has a vector without a direction, of class \(label) (\(names[label]))")
                 }
                 for index in sum.indices { sum[index] += unit[index] }
             }
             guard let mean = Self.unit(sum) else {
-                throw StartupError("\(vectors) has prompts that cancel each other, of class \(label) (\(names[label]))")
+                throw CommandError("\(vectors) has prompts that cancel each other, of class \(label) (\(names[label]))")
             }
             means += mean.map { Float($0) }
         }
@@ -57,20 +57,20 @@ package struct ClassVectors: Sendable {
     }
 
     /// Writes classes.safetensors. Blocks.
-    package func write(to path: String) throws(StartupError) { try OutputFile.write(bytes, to: path) }
+    package func write(to path: String) throws(CommandError) { try OutputFile.write(bytes, to: path) }
 
-    private static func read(_ path: String) throws(StartupError) -> [UInt8] {
-        do throws(StartupError) { return try InputFile.read(path, most: mostBytes) } catch {
-            throw StartupError("\(path) \(error)")
+    private static func read(_ path: String) throws(CommandError) -> [UInt8] {
+        do throws(CommandError) { return try InputFile.read(path, most: mostBytes) } catch {
+            throw CommandError("\(path) \(error)")
         }
     }
 
-    private static func labels(_ path: String) throws(StartupError) -> [String] {
+    private static func labels(_ path: String) throws(CommandError) -> [String] {
         let bytes = try read(path)
         do throws(FormatError) {
             return try LabelFile.read(bytes, name: path)
         } catch {
-            throw StartupError("\(path) \(error.reason)")
+            throw CommandError("\(path) \(error.reason)")
         }
     }
 

@@ -1,4 +1,4 @@
-internal import InferenceService
+internal import SystemSupport
 internal import Teaching
 
 /// The embeddings of the pictures of a folder's classes.
@@ -53,11 +53,11 @@ struct Examples: Sendable {
 
     /// The examples for training.
     /// - Throws: if a class has no picture, or the embeddings have different lengths.
-    func set(of folders: ClassFolders) throws(StartupError) -> ExampleSet {
+    func set(of folders: ClassFolders) throws(CommandError) -> ExampleSet {
         let present = Set(used.map(\.label))
         let empty = folders.labels.indices.filter { !present.contains($0) }.map { "\"\(folders.labels[$0])\"" }
         guard empty.isEmpty else {
-            throw StartupError(
+            throw CommandError(
                 "no picture can be used of \(empty.count == 1 ? "the class" : "the classes") "
                     + empty.prefix(5).joined(separator: ", ") + (empty.count > 5 ? ", ..." : "")
                     + ": add pictures, or remove the folder")
@@ -65,7 +65,7 @@ struct Examples: Sendable {
         guard let dimension = used.first?.embedding.count,
             let set = ExampleSet(
                 dimension: dimension, labels: folders.labels, rows: used.map(\.embedding), classes: used.map(\.label))
-        else { throw StartupError("the embeddings of the pictures do not have the same length") }
+        else { throw CommandError("the embeddings of the pictures do not have the same length") }
         return set
     }
 }

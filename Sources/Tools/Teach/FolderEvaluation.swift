@@ -1,9 +1,10 @@
 internal import FoundationEssentials
 internal import Glibc
 internal import Inference
-internal import InferenceService
 internal import JSON
+internal import ServicePlanning
 package import Settings
+internal import SystemSupport
 internal import Teaching
 
 /// Runs a model on pictures of known classes: `ocelli teach NAME --evaluate DIR`.
@@ -19,7 +20,7 @@ package enum FolderEvaluation {
         let folders = try ClassFolders(request.pictures)
         let (name, model) = try await model(request, settings, progress)
         guard let labels = model.description.classLabels, model.isImageClassifier else {
-            throw StartupError("model \"\(name)\" is not an image classifier: \(model.abilities)")
+            throw CommandError("model \"\(name)\" is not an image classifier: \(model.abilities)")
         }
         let outcomes = await PictureWork(question: .classes(model), most: settings.maxBody)
             .run(folders.pictures, progress: progress)
@@ -35,7 +36,7 @@ package enum FolderEvaluation {
                 TeachReport.Judged(
                     file: file, label: folders.labels[picture.label], answer: outcome.label, isKnown: outcome.isKnown))
         }
-        guard !judged.isEmpty else { throw StartupError("none of the pictures in \(request.pictures) can be used") }
+        guard !judged.isEmpty else { throw CommandError("none of the pictures in \(request.pictures) can be used") }
         let report = TeachReport(
             name: name, origin: .asked(version: model.description.version, folder: request.pictures), labels: labels,
             judged: judged, failures: failures, threshold: model.taughtHead?.threshold)

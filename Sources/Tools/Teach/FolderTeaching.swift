@@ -2,8 +2,8 @@ internal import FoundationEssentials
 internal import Glibc
 internal import ImagePipeline
 internal import Inference
-internal import InferenceService
 internal import JSON
+internal import ServicePlanning
 package import Settings
 internal import SystemSupport
 internal import Teaching
@@ -58,7 +58,7 @@ package struct FolderTeaching {
 
     private func run() async throws -> (text: String, bundle: String, failed: Int) {
         do throws(TeachingError) { try TaughtNames.check(name: request.name) } catch {
-            throw StartupError(error.message, isConfiguration: true)
+            throw CommandError(error.message, isConfiguration: true)
         }
         let target = try NewFolder(request.bundle(settings), overwrites: request.overwrites)
         try target.endCleanly()
@@ -76,7 +76,7 @@ package struct FolderTeaching {
         progress("testing \(set.rows.count) examples...")
         guard let choice = MethodChoice(request.chosen ?? "auto"), let tested = Self.tested(set, choice),
             let evaluation = tested.evaluations[tested.preferred], var head = TaughtHead(tested.preferred, set)
-        else { throw StartupError("nothing was learned from \(request.pictures)") }
+        else { throw CommandError("nothing was learned from \(request.pictures)") }
         head.threshold = evaluation.threshold
         let report = try await report(evaluation, tested.answers, examples, set, observer, target.path)
         try await write(head, observer.model, examples, set, to: target)
@@ -97,7 +97,7 @@ package struct FolderTeaching {
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         let model = try await ModelAtPath.load(name, plan.modelConfiguration)
         guard model.tasks.contains(.embed) else {
-            throw StartupError("\(name) gives no embeddings: \(model.abilities)")
+            throw CommandError("\(name) gives no embeddings: \(model.abilities)")
         }
         return LocalObservation.Observer(
             name: ModelBundle.servedName(of: name), model: model, request: ObservationRequest(task: .embed),
@@ -117,7 +117,7 @@ package struct FolderTeaching {
     ) async throws -> TeachReport {
         let model = observer.model
         let digest = await LoaderThread.run { model.filesDigest }
-        guard let digest else { throw StartupError("the files of model \"\(observer.name)\" cannot be read") }
+        guard let digest else { throw CommandError("the files of model \"\(observer.name)\" cannot be read") }
         let judged = zip(examples.used, zip(set.classes, answers)).compactMap { picture, pair in
             pair.1.map { TeachReport.Judged(file: picture.file, label: set.labels[pair.0], answer: set.labels[$0]) }
         }
@@ -153,7 +153,7 @@ package struct FolderTeaching {
                     throw .unsupported(model: request.name, reason: "does not answer as what was taught")
                 }
             } catch {
-                throw StartupError("\(target.path) is not written: \(error.message)")
+                throw CommandError("\(target.path) is not written: \(error.message)")
             }
         }
         try target.keep()

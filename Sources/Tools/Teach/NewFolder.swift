@@ -1,6 +1,5 @@
 internal import FoundationEssentials
 internal import Glibc
-internal import InferenceService
 internal import SystemSupport
 internal import Teaching
 
@@ -15,21 +14,21 @@ struct NewFolder: Sendable {
     private let overwrites: Bool
 
     /// - Throws: if the destination exists and must not be replaced.
-    init(_ path: String, overwrites: Bool) throws(StartupError) {
+    init(_ path: String, overwrites: Bool) throws(CommandError) {
         var path = path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         guard let name = path.split(separator: "/").last, name != ".", name != ".." else {
-            throw StartupError("\(path) cannot be a bundle: expected the name of a new folder", isConfiguration: true)
+            throw CommandError("\(path) cannot be a bundle: expected the name of a new folder", isConfiguration: true)
         }
         (self.path, self.overwrites) = (path, overwrites)
         work = "\(path.dropLast(name.count)).\(name).teaching-\(getpid())"
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         guard overwrites else {
-            throw StartupError("\(path) already exists: use --force to replace it, or -o to write another folder")
+            throw CommandError("\(path) already exists: use --force to replace it, or -o to write another folder")
         }
         guard access(path + "/" + TaughtFile.name, F_OK) == 0, access(path + "/model.json", F_OK) == 0 else {
-            throw StartupError("\(path) was not made by ocelli teach: --force replaces only such bundles")
+            throw CommandError("\(path) was not made by ocelli teach: --force replaces only such bundles")
         }
     }
 
@@ -37,14 +36,14 @@ struct NewFolder: Sendable {
     func endCleanly() throws { try Interruption.end { discard() } }
 
     /// Moves the folder to its destination.
-    func keep() throws(StartupError) {
+    func keep() throws(CommandError) {
         let old = work + "/replaced"
         // The old one is removed only after the new one has replaced it.
         let isReplaced = overwrites && rename(path, old) == 0
         guard rename(content, path) == 0 else {
             let reason = SystemError.words(errno)
             if isReplaced { _ = rename(old, path) }
-            throw StartupError("\(path) cannot be written: \(reason)")
+            throw CommandError("\(path) cannot be written: \(reason)")
         }
     }
 

@@ -1,9 +1,9 @@
 internal import FlowControl
 internal import ImagePipeline
 internal import Inference
-internal import InferenceService
 internal import SystemSupport
 internal import Teaching
+internal import WireFormats
 
 /// Processes many pictures, a few at a time: at most two more than the model's slots are read or held.
 struct PictureWork: Sendable {
@@ -64,8 +64,8 @@ struct PictureWork: Sendable {
     private func outcome(of picture: BulkPicture) async -> Outcome {
         let most = most
         // The file is read on a thread that may block.
-        let read = await LoaderThread.run { () -> Result<[UInt8], StartupError> in
-            do throws(StartupError) { return .success(try picture.read(most: most)) } catch { return .failure(error) }
+        let read = await LoaderThread.run { () -> Result<[UInt8], CommandError> in
+            do throws(CommandError) { return .success(try picture.read(most: most)) } catch { return .failure(error) }
         }
         var outcome = Outcome()
         do {
@@ -77,7 +77,7 @@ struct PictureWork: Sendable {
                     of: EncodedImage(bytes), request: observer.request, options: observer.options)
                 guard case .embedding(let values) = result.content, values.allSatisfy(\.isFinite), !values.isEmpty
                 else {
-                    throw StartupError("has an embedding with numbers that are not finite")
+                    throw CommandError("has an embedding with numbers that are not finite")
                 }
                 outcome.embedding = values
             case .classes(let model):

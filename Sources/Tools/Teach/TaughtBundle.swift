@@ -2,7 +2,6 @@ internal import FileFormats
 internal import FoundationEssentials
 internal import Glibc
 internal import Inference
-internal import InferenceService
 internal import JSON
 internal import SystemSupport
 internal import Teaching
@@ -26,15 +25,15 @@ struct TaughtBundle {
         let text: Data
         switch BundleFile.read(source + "/model.json", most: Self.largestManifest) {
         case .success(let contents): text = contents
-        case .failure(let problem): throw StartupError("\(source)/model.json \(problem.reason)")
+        case .failure(let problem): throw CommandError("\(source)/model.json \(problem.reason)")
         }
         let json: JSONValue
         do throws(JSONTextError) {
             json = try JSONValue.parse(text)
         } catch {
-            throw StartupError("\(source)/model.json is not valid JSON: \(error.reason)")
+            throw CommandError("\(source)/model.json is not valid JSON: \(error.reason)")
         }
-        guard case .object(let members) = json else { throw StartupError("\(source)/model.json is not an object") }
+        guard case .object(let members) = json else { throw CommandError("\(source)/model.json is not an object") }
         self.members = members
     }
 
@@ -53,7 +52,7 @@ struct TaughtBundle {
     private func manifest() throws -> [String: JSONValue] {
         var members = members
         guard case .array(var outputs)? = members["outputs"] else {
-            throw StartupError("\(source)/model.json has no outputs")
+            throw CommandError("\(source)/model.json has no outputs")
         }
         var isTaught = false
         for index in outputs.indices {
@@ -67,7 +66,7 @@ struct TaughtBundle {
             }
             outputs[index] = .object(output)
         }
-        guard isTaught else { throw StartupError("\(source)/model.json has no output of type \"embedding\"") }
+        guard isTaught else { throw CommandError("\(source)/model.json has no output of type \"embedding\"") }
         members["outputs"] = .array(outputs)
         (members["name"], members["id"]) = (.string(name), .string(name))
         (members["version"], members["details"]) = (.string("1"), .string(details))
@@ -78,7 +77,7 @@ struct TaughtBundle {
     /// model.json names.
     private func files(of manifest: [String: JSONValue]) throws -> [String] {
         guard case .object(let model)? = manifest["model"], case .string(let file)? = model["file"] else {
-            throw StartupError("\(source)/model.json has no model.file")
+            throw CommandError("\(source)/model.json has no model.file")
         }
         // A SavedModel may be named by its folder or by the file in it.
         var files = file == "saved_model.pb" ? [file, "variables", "assets", "assets.extra", "fingerprint.pb"] : [file]
@@ -111,13 +110,13 @@ struct TaughtBundle {
     private static func copy(_ from: String, to: String, depth: Int = 0) throws {
         var status = stat()
         guard stat(from, &status) == 0 else {
-            throw StartupError("\(from) cannot be read: \(SystemError.words(errno))")
+            throw CommandError("\(from) cannot be read: \(SystemError.words(errno))")
         }
         let parent = to.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
         try OutputFile.makeFolder(parent.isEmpty ? "/" : parent)
         do {
             if status.st_mode & S_IFMT == S_IFDIR {
-                guard depth < 8 else { throw StartupError("\(from) has folders in folders without end") }
+                guard depth < 8 else { throw CommandError("\(from) has folders in folders without end") }
                 try OutputFile.makeFolder(to)
                 for name in try FileManager.default.contentsOfDirectory(atPath: from).sorted() {
                     try copy(from + "/" + name, to: to + "/" + name, depth: depth + 1)
@@ -126,7 +125,7 @@ struct TaughtBundle {
                 try FileManager.default.copyItem(atPath: resolved(from), toPath: to)
             }
         } catch let error as CocoaError {
-            throw StartupError("\(from) cannot be copied to \(to): \(error)")
+            throw CommandError("\(from) cannot be copied to \(to): \(error)")
         }
     }
 

@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 internal import Glibc
 internal import Inference
-internal import InferenceService
 internal import JSON
+internal import ServicePlanning
 package import Settings
 internal import Synchronization
 internal import SystemSupport
@@ -39,7 +39,7 @@ package struct BundleTraining: Sendable {
     ) async throws -> String {
         let output = try BundleOutput(request.output, overwrites: request.overwrites, verb: "training")
         if let there = Self.identity(output.path), there == Self.identity(request.bundle) {
-            throw StartupError(
+            throw CommandError(
                 "\(output.path) is the bundle that is trained, which is never changed: give another folder")
         }
         let training = BundleTraining(request: request, progress: progress, output: output)
@@ -60,7 +60,7 @@ package struct BundleTraining: Sendable {
         do throws(InferenceError) {
             bundle = try TrainingBundle(path: request.bundle, limits: plan.modelConfiguration.imageLimits)
         } catch {
-            throw StartupError(error.message)
+            throw CommandError(error.message)
         }
         let (work, python) = (output.work, try TrainerProcess.python(named: request.python))
         try OutputFile.makeFolder(work + "/tensors")
@@ -69,7 +69,7 @@ package struct BundleTraining: Sendable {
         do {
             try FileManager.default.copyItem(atPath: bundle.path, toPath: copy)
         } catch {
-            throw StartupError("\(bundle.path) cannot be copied: \(error)")
+            throw CommandError("\(bundle.path) cannot be copied: \(error)")
         }
         let variables = copy + bundle.model.dropFirst(bundle.path.count) + "/variables"
         let job = TrainerProcess.Job(
@@ -94,9 +94,9 @@ package struct BundleTraining: Sendable {
         defer { clock.cancel() }
         let (folder, show) = (output.work, progress)
         show("loading TensorFlow")
-        return try await LoaderThread.run { () -> Result<[[String: JSONValue]], StartupError> in
+        return try await LoaderThread.run { () -> Result<[[String: JSONValue]], CommandError> in
             var epochs: [[String: JSONValue]] = []
-            do throws(StartupError) {
+            do throws(CommandError) {
                 try process.run(job, python: python, folder: folder) { outputs in
                     epochs.append(outputs)
                     show("epoch \(epochs.count) of \(job.epochs)")
@@ -105,7 +105,7 @@ package struct BundleTraining: Sendable {
             } catch {
                 guard isLate.withLock({ $0 }) else { return .failure(error) }
                 return .failure(
-                    StartupError("training took longer than \(Units.duration(timeout)): allow more with --timeout"))
+                    CommandError("training took longer than \(Units.duration(timeout)): allow more with --timeout"))
             }
         }.get()
     }

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
-internal import InferenceService
 internal import JSON
+internal import SystemSupport
 
 /// The Python process that trains: it runs train.py, from this folder, with TensorFlow.
 final class TrainerProcess: Sendable {
@@ -40,7 +40,7 @@ final class TrainerProcess: Sendable {
     /// - Parameter epoch: called with the outputs of each epoch, as the members of a JSON object.
     func run(
         _ job: Job, python: String, folder: String, epoch: ([String: JSONValue]) -> Void
-    ) throws(StartupError) {
+    ) throws(CommandError) {
         var last = Event()
         let end = try process.run(
             PackageResources.train_py, named: "train.py", job: job, python: python, folder: folder
@@ -56,10 +56,10 @@ final class TrainerProcess: Sendable {
         }
         if last.done != nil, end.isSuccess { return }
         if let missing = last.missing {
-            throw StartupError("\(python) has no package \"\(missing)\". \(Self.advice)")
+            throw CommandError("\(python) has no package \"\(missing)\". \(Self.advice)")
         }
-        if let error = last.error { throw StartupError("TensorFlow cannot train the model: \(error)") }
-        throw StartupError("\(python) \(end.text): \(end.rest ?? PythonProcess.lastLine(of: job.log))")
+        if let error = last.error { throw CommandError("TensorFlow cannot train the model: \(error)") }
+        throw CommandError("\(python) \(end.text): \(end.rest ?? PythonProcess.lastLine(of: job.log))")
     }
 
     // MARK: Which Python
@@ -78,7 +78,7 @@ final class TrainerProcess: Sendable {
 
     /// The Python to use: the named one, otherwise that of the virtual environment, otherwise the first one on the
     /// path.
-    static func python(named name: String?) throws(StartupError) -> String {
+    static func python(named name: String?) throws(CommandError) -> String {
         try PythonProcess.find(named: name, environment: environmentFolder, advice: advice)
     }
 }

@@ -1,6 +1,5 @@
 internal import FoundationEssentials
 internal import Inference
-internal import InferenceService
 internal import JSON
 internal import Settings
 internal import SystemSupport
@@ -18,10 +17,10 @@ struct TrainingBatch: Sendable {
     /// - Parameters:
     ///   - tensors: the folder for the tensors of pictures.
     ///   - most: the maximum number of bytes of a picture.
-    init(_ path: String, for bundle: TrainingBundle, tensors: String, most: Int) throws(StartupError) {
+    init(_ path: String, for bundle: TrainingBundle, tensors: String, most: Int) throws(CommandError) {
         let bytes: [UInt8]
-        do throws(StartupError) { bytes = try InputFile.read(path, most: Self.mostBytes) } catch {
-            throw StartupError("\(path) \(error)")
+        do throws(CommandError) { bytes = try InputFile.read(path, most: Self.mostBytes) } catch {
+            throw CommandError("\(path) \(error)")
         }
         let folder = FilePath.folder(of: path)
         var values = [[Double]](repeating: [], count: bundle.inputs.count)
@@ -30,15 +29,15 @@ struct TrainingBatch: Sendable {
         for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             number += 1
             guard !line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) else { continue }
-            do throws(StartupError) {
+            do throws(CommandError) {
                 let item = try Self.item(line, bundle)
                 items += 1
                 for (index, input) in bundle.inputs.enumerated() {
                     let value = item[input.name]
                     if input.isPlaceholder, items > 1, value == nil { continue }
-                    guard let value else { throw StartupError("input \"\(input.name)\" is missing") }
+                    guard let value else { throw CommandError("input \"\(input.name)\" is missing") }
                     guard !input.isPlaceholder || items == 1 else {
-                        throw StartupError("placeholder \"\(input.name)\" may stand in the first item only")
+                        throw CommandError("placeholder \"\(input.name)\" may stand in the first item only")
                     }
                     if input.isPicture {
                         let name = "\(tensors)/\(index)-\(items).npy"
@@ -49,20 +48,20 @@ struct TrainingBatch: Sendable {
                     }
                     total += input.count ?? 0
                     guard total <= Self.mostNumbers else {
-                        throw StartupError("the batch has more than \(Self.mostNumbers) numbers up to here")
+                        throw CommandError("the batch has more than \(Self.mostNumbers) numbers up to here")
                     }
                 }
             } catch {
-                throw StartupError("\(path), line \(number): \(error)")
+                throw CommandError("\(path), line \(number): \(error)")
             }
         }
-        guard items > 0 else { throw StartupError("\(path) has no items: expected one a line") }
+        guard items > 0 else { throw CommandError("\(path) has no items: expected one a line") }
         count = items
         var inputs: [TrainerProcess.Job.Input] = []
         for (index, input) in bundle.inputs.enumerated() {
             let rows = input.isPlaceholder ? 1 : items
             guard input.hasBatch || rows == 1 else {
-                throw StartupError(
+                throw CommandError(
                     "input \"\(input.name)\" has no batch axis (a first extent of -1 in its shape): the batch can have one item, "
                         + "it has \(items)")
             }
@@ -76,17 +75,17 @@ struct TrainingBatch: Sendable {
 
     private static func item(
         _ line: ArraySlice<UInt8>, _ bundle: TrainingBundle
-    ) throws(StartupError) -> [String: JSONValue] {
+    ) throws(CommandError) -> [String: JSONValue] {
         let value: JSONValue
         do throws(JSONTextError) { value = try JSONValue.parse(Data(line)) } catch {
-            throw StartupError("is not valid JSON: \(error.reason)")
+            throw CommandError("is not valid JSON: \(error.reason)")
         }
         let names = bundle.inputs.map(\.name)
         guard case .object(let members) = value else {
-            throw StartupError("expected an object with \(names.joined(separator: ", ")), found \(value.kind)")
+            throw CommandError("expected an object with \(names.joined(separator: ", ")), found \(value.kind)")
         }
         for key in members.keys.sorted() where !names.contains(key) {
-            throw StartupError(
+            throw CommandError(
                 "\"\(key.prefix(60))\" is not an input\(Spelling.hint(for: key, among: names)): expected "
                     + names.joined(separator: ", "))
         }
@@ -95,39 +94,39 @@ struct TrainingBatch: Sendable {
 
     private static func picture(
         _ value: JSONValue, _ input: TrainingBundle.Input, _ folder: String, _ most: Int
-    ) throws(StartupError) -> [UInt8] {
+    ) throws(CommandError) -> [UInt8] {
         let bytes: [UInt8], name: String
         switch value {
         case .string(let file):
             name = file
-            do throws(StartupError) {
+            do throws(CommandError) {
                 bytes = try InputFile.read(file.hasPrefix("/") ? file : folder + file, most: most)
             } catch {
-                throw StartupError("input \"\(input.name)\": \(file) \(error)")
+                throw CommandError("input \"\(input.name)\": \(file) \(error)")
             }
         case .object(let members):
             name = "\"b64\""
             let expected = "input \"\(input.name)\": expected a picture as {\"b64\": \"...\"}"
             guard members.count == 1, case .string(let text)? = members["b64"] else {
-                throw StartupError("\(expected), found an object with other members")
+                throw CommandError("\(expected), found an object with other members")
             }
             bytes = try base64(text, expected)
             guard bytes.count <= most else {
-                throw StartupError(
+                throw CommandError(
                     "input \"\(input.name)\": \(name) has \(Units.bytes(bytes.count)), more than max_body allows "
                         + "(\(Units.bytes(most)))")
             }
         default:
-            throw StartupError(
+            throw CommandError(
                 "input \"\(input.name)\": expected the name of a picture file, or {\"b64\": \"...\"}, found \(value.kind)"
             )
         }
         do throws(InferenceError) { return try input.tensor(of: bytes) } catch {
-            throw StartupError("input \"\(input.name)\": \(name): \(error.message)")
+            throw CommandError("input \"\(input.name)\": \(name): \(error.message)")
         }
     }
 
-    private static func base64(_ text: String, _ expected: String) throws(StartupError) -> [UInt8] {
+    private static func base64(_ text: String, _ expected: String) throws(CommandError) -> [UInt8] {
         var quoted: [UInt8] = []
         JSONText.appendString(text, to: &quoted)
         do throws(JSONError) {
@@ -138,25 +137,25 @@ struct TrainingBatch: Sendable {
                 }
             }.get()
         } catch {
-            throw StartupError("\(expected), \(error.message)")
+            throw CommandError("\(expected), \(error.message)")
         }
     }
 
-    private static func numbers(_ value: JSONValue, _ input: TrainingBundle.Input) throws(StartupError) -> [Double] {
+    private static func numbers(_ value: JSONValue, _ input: TrainingBundle.Input) throws(CommandError) -> [Double] {
         var result: [Double] = []
-        func read(_ value: JSONValue, depth: Int) throws(StartupError) {
+        func read(_ value: JSONValue, depth: Int) throws(CommandError) {
             switch value {
             case .integer(let number): result.append(Double(number))
             case .number(let number): result.append(number)
             case .bool(let bool): result.append(bool ? 1 : 0)
             case .array(let elements) where depth < 16:
                 for element in elements { try read(element, depth: depth + 1) }
-            case let other: throw StartupError("input \"\(input.name)\": expected numbers, found \(other.kind)")
+            case let other: throw CommandError("input \"\(input.name)\": expected numbers, found \(other.kind)")
             }
         }
         try read(value, depth: 0)
         guard let count = input.count, result.count == count else {
-            throw StartupError(
+            throw CommandError(
                 "input \"\(input.name)\": expected \(input.count ?? 0) numbers (shape \(input.shape)), found \(result.count)"
             )
         }

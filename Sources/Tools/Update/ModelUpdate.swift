@@ -1,9 +1,11 @@
 internal import FoundationEssentials
 internal import Glibc
 internal import Inference
-internal import InferenceService
 internal import JSON
+internal import ServicePlanning
 package import Settings
+internal import SystemSupport
+internal import WireFormats
 
 /// Trains an updatable Core ML file on the examples of a file: `ocelli update`.
 package enum ModelUpdate {
@@ -40,10 +42,10 @@ package enum ModelUpdate {
             do {
                 updater = try await ModelUpdater.load(request.file, plan.modelConfiguration)
             } catch {
-                throw StartupError("\(request.file): \(error.message)")
+                throw CommandError("\(request.file): \(error.message)")
             }
             let chosen: ModelUpdater.Plan
-            do { chosen = try updater.plan(request.choices) } catch { throw StartupError(error.message) }
+            do { chosen = try updater.plan(request.choices) } catch { throw CommandError(error.message) }
             let examples = try await read(request, updater, settings, progress)
             let outcome = try await updater.updated(with: examples, plan: chosen) { epoch, loss in
                 progress("epoch \(epoch) of \(chosen.epochs): loss \(loss)")
@@ -52,7 +54,7 @@ package enum ModelUpdate {
             try OutputFile.replace(request.output, with: outcome.bytes)
             return request.isJSON ? json(outcome, examples.count, request) : text(outcome, examples.count, request)
         } catch let error as UpdateError {
-            throw StartupError(error.message)
+            throw CommandError(error.message)
         }
     }
 
@@ -60,14 +62,14 @@ package enum ModelUpdate {
         var source = stat(), target = stat()
         guard stat(request.output, &target) == 0 else { return }
         if stat(request.file, &source) == 0, source.st_dev == target.st_dev, source.st_ino == target.st_ino {
-            throw StartupError(
+            throw CommandError(
                 "\(request.output) is the file that is updated, which is never changed: give another name")
         }
         guard target.st_mode & S_IFMT != S_IFDIR else {
-            throw StartupError("\(request.output) is a folder: expected the name of a file")
+            throw CommandError("\(request.output) is a folder: expected the name of a file")
         }
         guard request.overwrites else {
-            throw StartupError("\(request.output) already exists: use --force to replace it, or give another name")
+            throw CommandError("\(request.output) already exists: use --force to replace it, or give another name")
         }
     }
 
@@ -76,7 +78,7 @@ package enum ModelUpdate {
     ) async throws -> ModelUpdater.Examples {
         let bytes: [UInt8]
         do { bytes = try InputFile.read(request.data, most: mostBytes) } catch {
-            throw StartupError("\(request.data) \(error)")
+            throw CommandError("\(request.data) \(error)")
         }
         let slash = request.data.lastIndex(of: "/")
         let folder = slash.map { String(request.data[...$0]) } ?? ""
@@ -84,7 +86,7 @@ package enum ModelUpdate {
         let reader = UpdateExampleReader(
             updater,
             pictures: PictureFiles { name in
-                do throws(StartupError) {
+                do throws(CommandError) {
                     return .success(try InputFile.read(name.hasPrefix("/") ? name : folder + name, most: most))
                 } catch {
                     return .failure(PictureFiles.Unreadable("\(error)"))
@@ -104,13 +106,13 @@ package enum ModelUpdate {
                 }
                 try await updater.add(example.inputs, example.goal, to: &examples, options: PredictionOptions())
             } catch let error as JSONError {
-                throw StartupError("\(request.data), line \(number): \(error.message)")
+                throw CommandError("\(request.data), line \(number): \(error.message)")
             } catch let error as UpdateError {
-                throw StartupError("\(request.data), line \(number): \(error.message)")
+                throw CommandError("\(request.data), line \(number): \(error.message)")
             }
             if number % 50 == 0 { progress("\(examples.count) examples") }
         }
-        guard examples.count > 0 else { throw StartupError("\(request.data) has no examples: expected one a line") }
+        guard examples.count > 0 else { throw CommandError("\(request.data) has no examples: expected one a line") }
         return examples
     }
 

@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 internal import ImagePipeline
 internal import Inference
-internal import InferenceService
 internal import JSON
 internal import Rollout
+internal import ServicePlanning
 package import Settings
 internal import SystemSupport
 
@@ -55,11 +55,11 @@ package enum VersionComparison {
         var sources: PictureSources? = PictureSources(request.sources, shard: nil)
         while let next = sources {
             let (found, rest) = await next.reading()
-            if let failure = rest.failure { throw StartupError(failure) }
+            if let failure = rest.failure { throw CommandError(failure) }
             sources = rest.isAtEnd ? nil : rest
             for picture in found {
                 progress("\(report.comparison.compared + 1): \(picture.name)")
-                do throws(StartupError) {
+                do throws(CommandError) {
                     let bytes = try await read(picture, most: settings.maxBody)
                     await compare(picture.name, bytes, old, new, task, &report)
                     pictures.keep(bytes, of: picture.name, among: report.comparison.differences.map(\.id))
@@ -70,7 +70,7 @@ package enum VersionComparison {
             }
         }
         progress("")
-        guard report.comparison.compared > 0 else { throw StartupError("there is no picture to compare") }
+        guard report.comparison.compared > 0 else { throw CommandError("there is no picture to compare") }
         output(request.isJSON ? report.json : report.text)
         if let html = request.html {
             try OutputFile.write(Array(VersionPage.text(report, pictures.bytes).utf8), to: html)
@@ -79,7 +79,7 @@ package enum VersionComparison {
     }
 
     /// The task for both models; nil for classification.
-    private static func task(_ name: String?, _ old: Model, _ new: Model) throws(StartupError) -> ObservationTask? {
+    private static func task(_ name: String?, _ old: Model, _ new: Model) throws(CommandError) -> ObservationTask? {
         let classify = "classify"
         func names(_ model: Model) -> [String] {
             (model.isImageClassifier ? [classify] : []) + model.tasks.map(\.rawValue)
@@ -89,16 +89,16 @@ package enum VersionComparison {
             let words = [old, new].map {
                 names($0).isEmpty ? "nothing about pictures" : names($0).joined(separator: ", ")
             }
-            throw StartupError(
+            throw CommandError(
                 "the models cannot be compared\(name.map { " by \($0)" } ?? ""): the old one answers \(words[0]), the new one \(words[1])"
             )
         }
         return ObservationTask(rawValue: chosen)
     }
 
-    private static func read(_ picture: BulkPicture, most: Int) async throws(StartupError) -> [UInt8] {
-        try await LoaderThread.run { () -> Result<[UInt8], StartupError> in
-            do throws(StartupError) {
+    private static func read(_ picture: BulkPicture, most: Int) async throws(CommandError) -> [UInt8] {
+        try await LoaderThread.run { () -> Result<[UInt8], CommandError> in
+            do throws(CommandError) {
                 return .success(try picture.read(most: most))
             } catch {
                 return .failure(error)

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import InferenceService
 internal import LoadGenerator
 internal import Tools
 
@@ -57,7 +58,12 @@ enum BenchCommand: Command {
     static func run(_ request: LocalBenchmarkRequest, settings: SettingsFlags) async throws -> Int32 {
         Terminal.print(
             try await LocalBenchmark.run(
-                request, settings: try settings.resolve(), progress: { Terminal.progress($0) }))
+                request, settings: try settings.resolve(),
+                start: {
+                    let server = try LoopbackServer($0, $1)
+                    return BenchmarkServer(address: server.address) { await server.stop() }
+                },
+                progress: { Terminal.progress($0) }))
         return 0
     }
 }

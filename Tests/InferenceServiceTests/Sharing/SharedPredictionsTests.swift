@@ -6,8 +6,10 @@ import ImagePipeline
 import Inference
 import InferenceService
 internal import Repository
+internal import ServiceCore
 import Settings
 import SystemSupport
+internal import Tasks
 import Teaching
 import TestSupport
 import Testing

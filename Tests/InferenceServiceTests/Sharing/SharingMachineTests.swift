@@ -1,4 +1,5 @@
 import InferenceService
+internal import ServiceCore
 import SystemSupport
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import InferenceService
+internal import ServiceCore
 import Testing
 
 /// SipHash compared with OpenSSL (`openssl mac -macopt hexkey:KEY -macopt size:16 SIPHASH`).

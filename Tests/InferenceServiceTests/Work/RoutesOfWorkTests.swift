@@ -5,6 +5,7 @@ import HTTPServer
 import HTTPWire
 import Inference
 import InferenceService
+internal import ServiceCore
 import Settings
 import TestSupport
 import Testing

@@ -2,10 +2,12 @@ import Dispatch
 import FlowControl
 import Glibc
 import InferenceService
+internal import ServiceCore
 import Synchronization
 import SystemSupport
 import TestSupport
 import Testing
+internal import WireFormats
 
 /// The queue for work without a slot: turns, limits, deadlines, disconnected clients.
 @Suite(.timeLimit(.minutes(2))) struct WorkQueueTests {

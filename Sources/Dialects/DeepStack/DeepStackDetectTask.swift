@@ -1,0 +1,96 @@
+internal import FlowControl
+internal import HTTPServer
+internal import ImagePipeline
+internal import Inference
+internal import JSON
+internal import Observations
+internal import Repository
+internal import ServiceCore
+internal import Settings
+internal import Tasks
+internal import WireFormats
+
+/// `POST /v1/vision/detection`, `/face` and `/custom/{name}`: answers boxes in whole pixels, like DeepStack and
+/// CodeProject.AI.
+package struct DeepStackDetectTask: PredictionTask {
+    private let run: RunRequest
+    private let request: ObservationRequest
+
+    static var takesLists: Bool { false }
+    static func fits(_ model: Model, _ query: DeepStackQuery) -> Bool { model.tasks.contains(.detect) }
+
+    static func defaultName(
+        _ query: DeepStackQuery, in repository: ModelRepository, _ settings: Settings
+    ) throws(ServiceError) -> String { try query.defaultName(in: repository, settings) }
+
+    init(
+        _ run: RunRequest, _ query: DeepStackQuery, of request: HTTPRequest, settings: borrowing Settings
+    ) throws(ServiceError) {
+        guard run.model.tasks.contains(.detect) else {
+            throw .invalidInput(
+                "model \"\(run.name)\" does not give \(ObservationTask.detect.gives): \(run.model.abilities)")
+        }
+        self.run = run
+        var wanted = ObservationRequest(task: .detect)
+        wanted.threshold = query.minimum
+        self.request = wanted
+    }
+
+    func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<ObservationResult, InferenceError>] {
+        // Run no later stages of a pipeline: the answer has no member for their results.
+        var options = run.options
+        options.maxCrops = 0
+        return await run.model.observations(of: images, request: request, options: options, slot: slot)
+    }
+
+    func write(
+        _ result: ObservationResult, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
+    ) {
+        guard case .detections(let found) = result.content else { return }
+        writer.member("success", true)
+        writer.key("predictions")
+        writer.array { writer in
+            for one in found {
+                writer.object { writer in
+                    writer.member("label", one.label)
+                    writer.key("confidence")
+                    writer.number(one.confidence)
+                    let (width, height) = (result.displayed.width, result.displayed.height)
+                    writer.member("x_min", Self.pixel(one.box.x, most: width))
+                    writer.member("y_min", Self.pixel(one.box.y, most: height))
+                    writer.member("x_max", Self.pixel(one.box.x + one.box.width, most: width))
+                    writer.member("y_max", Self.pixel(one.box.y + one.box.height, most: height))
+                }
+            }
+        }
+        writer.member("count", found.count)
+        let labels = Set(found.map(\.label)).sorted().joined(separator: ", ")
+        writer.member("message", found.isEmpty ? "No objects found" : "Found \(labels)")
+        DeepStackTimes.write(result.times, total: total, to: &writer)
+    }
+
+    /// The nearest whole pixel within the picture.
+    private static func pixel(_ place: Double, most: Int) -> Int {
+        place.isFinite ? Int(min(max(place.rounded(), 0), Double(max(most, 0)))) : 0
+    }
+
+    func count(_ result: ObservationResult, in metrics: ServiceMetrics) {
+        metrics.found(result.count, task: .detect, model: run.name)
+    }
+}
+
+/// The times of an answer, for clients of DeepStack and of CodeProject.AI.
+enum DeepStackTimes {
+    /// Writes members of the open object: CodeProject.AI's in whole milliseconds, DeepStack's `duration` in seconds.
+    static func write(_ times: StageTimes, total: UInt64, to writer: inout JSONWriter) {
+        writer.member("inferenceMs", milliseconds(times.inference))
+        writer.member("processMs", milliseconds(times.decode &+ times.inference &+ times.postprocess))
+        for (key, value) in [("analysisRoundTripMs", OwnValue.wholeMilliseconds), ("duration", .seconds)] {
+            writer.key(key)
+            writer.blank(value.rawValue) { value.write(total: total, to: &$0) }
+        }
+        writer.member("code", 200)
+    }
+
+    private static func milliseconds(_ nanoseconds: UInt64) -> Int { OwnValue.wholeMilliseconds(nanoseconds) }
+}

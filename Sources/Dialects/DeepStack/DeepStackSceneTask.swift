@@ -1,0 +1,48 @@
+internal import FlowControl
+internal import HTTPServer
+internal import Inference
+internal import JSON
+internal import Repository
+internal import Settings
+internal import Tasks
+internal import WireFormats
+
+/// `POST /v1/vision/scene`: answers the best class of a picture, like DeepStack and CodeProject.AI.
+package struct DeepStackSceneTask: PredictionTask {
+    private let run: RunRequest
+
+    static var takesLists: Bool { false }
+    static var answersTaughtModels: Bool { true }
+    static func fits(_ model: Model, _ query: DeepStackQuery) -> Bool { model.isImageClassifier }
+
+    static func defaultName(
+        _ query: DeepStackQuery, in repository: ModelRepository, _ settings: Settings
+    ) throws(ServiceError) -> String { try query.defaultName(in: repository, settings) }
+
+    init(
+        _ run: RunRequest, _ query: DeepStackQuery, of request: HTTPRequest, settings: borrowing Settings
+    ) throws(ServiceError) {
+        guard run.taught != nil || run.model.isImageClassifier else {
+            throw .invalidInput(
+                "model \"\(run.name)\" is not an image classifier (one image input, one output with labels): "
+                    + run.model.abilities)
+        }
+        self.run = run
+    }
+
+    func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<ClassificationResult, InferenceError>] {
+        await run.model.classifications(
+            of: images, top: 1, threshold: 0, options: run.options, slot: slot, head: run.taught?.head)
+    }
+
+    func write(
+        _ result: ClassificationResult, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
+    ) {
+        guard let best = result.classifications.first else { return }
+        writer.member("success", true)
+        writer.member("label", best.label)
+        writer.key("confidence")
+        writer.number(best.confidence)
+        DeepStackTimes.write(result.times, total: total, to: &writer)
+    }
+}

@@ -1,0 +1,74 @@
+internal import CInflate
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+internal import WireFormats
+
+/// Decompresses bodies with a content coding (RFC 9110 section 8.4.1), which clients of the Open Inference Protocol may
+/// send.
+enum CompressedBody {
+    /// True if a body is compressed.
+    /// - Throws: 415 for an unsupported coding.
+    static func isCompressed(_ head: RequestHead) throws(ServiceError) -> Bool {
+        let codings = head.contentCodings
+        guard let first = codings.first else { return false }
+        if codings.count == 1, ["gzip", "x-gzip", "deflate"].contains(first) { return true }
+        throw ServiceError(
+            .unsupportedMediaType,
+            "Content-Encoding \"\(codings.joined(separator: ", ").prefix(40))\" is not supported: send gzip, deflate, or no content coding"
+        )
+    }
+
+    /// The maximum size of a decompressed body: deflate (RFC 1951) compresses 1,032 bytes into one at best.
+    static func longest(_ body: HTTPBody, most: Int) -> Int {
+        let (bytes, isMore) = body.count.multipliedReportingOverflow(by: 1032)
+        return isMore ? most : min(most, bytes)
+    }
+
+    /// The decompressed body. Its memory counts against the budget of the compressed one.
+    /// - Parameters:
+    ///   - most: the maximum number of its bytes.
+    ///   - isCancelled: true once the client has disconnected.
+    static func decompress(
+        _ body: HTTPBody, most: Int, isCancelled: () -> Bool = { false }
+    ) throws(ServiceError) -> HTTPBody {
+        let result = HTTPBody(sharingBudgetOf: body, longest: most)
+        let failure: ServiceError? = body.withUnsafeBytes { packed in
+            do throws(ServiceError) {
+                try decompress(packed, into: result, most: most, isCancelled: isCancelled)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+        return result
+    }
+
+    private static func decompress(
+        _ packed: UnsafeRawBufferPointer, into result: HTTPBody, most: Int, isCancelled: () -> Bool
+    ) throws(ServiceError) {
+        let noRoom = ServiceError(.overloaded, "there is no room for the decompressed body (max_total_body)")
+        guard let stream = cinflate_open(packed.assumingMemoryBound(to: UInt8.self).baseAddress, packed.count) else {
+            throw noRoom
+        }
+        defer { cinflate_close(stream) }
+        var part = [UInt8](repeating: 0, count: 64 << 10)
+        var room = 0
+        while true {
+            if isCancelled() { throw ServiceError(InferenceError.cancelled(stage: .decode)) }
+            let count = part.withUnsafeMutableBufferPointer { cinflate_next(stream, $0.baseAddress, $0.count) }
+            if count == 0 { return }
+            guard count > 0 else {
+                throw .badRequest("the body is not valid gzip or zlib data, which its Content-Encoding declares")
+            }
+            guard result.count + count <= most else {
+                throw ServiceError(
+                    .bodyTooLarge, "the decompressed body exceeds the limit of \(most) bytes (max_body)")
+            }
+            if result.count + count > room { room = min(most, max(result.count + count, 2 * room)) }
+            guard result.makeRoom(count, target: room, hasArrived: true) == count else { throw noRoom }
+            part.withUnsafeBytes { result.append(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+package import HTTPWire
+package import ServicePlanning
+package import WireFormats
+
+/// Decides whether a request may pass, by its bearer token (RFC 6750).
+package struct AccessControl: Sendable {
+    /// The accepted tokens; nil if no token is required.
+    private let entries: [TokenFile.Entry]?
+
+    /// Accepts every request.
+    package static let open = AccessControl(entries: nil)
+
+    private init(entries: [TokenFile.Entry]?) { self.entries = entries }
+
+    /// True if a token is required.
+    package var hasTokens: Bool { entries != nil }
+
+    package init(_ file: TokenFile) { self.init(entries: file.entries) }
+
+    /// Refuses a request without a token that grants access.
+    /// - Parameter wanted: the class of the route; nil for a route that is open to all.
+    /// - Returns: the token, without the scheme of its field; nil if none is required.
+    /// - Throws: `unauthorized` for a missing, malformed or unknown token; `forbidden` for one without the class.
+    @discardableResult
+    package func check(_ head: RequestHead, _ wanted: AccessClass?) throws(ServiceError) -> [UInt8]? {
+        guard let entries, let wanted else { return nil }
+        let fields = head.values(of: "authorization")
+        guard fields.count == 1, let field = fields.first else {
+            throw ServiceError(
+                .unauthorized,
+                "a token is required: send \"Authorization: Bearer TOKEN\"")
+        }
+        let parts = field.split(separator: " ", omittingEmptySubsequences: true)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+            throw ServiceError(
+                .unauthorized, "the Authorization field is not of the form \"Bearer TOKEN\"")
+        }
+        let given = Array(parts[1].utf8)
+        // Compare every token, even after a match: the time then reveals neither which token matches nor how much of
+        // it.
+        var classes: Set<AccessClass> = []
+        var isKnown = false
+        for entry in entries where Self.isEqual(given, entry.token) {
+            isKnown = true
+            classes.formUnion(entry.classes)
+        }
+        guard isKnown else { throw ServiceError(.unauthorized, "unknown token") }
+        guard classes.contains(wanted) else {
+            throw ServiceError(
+                .forbidden,
+                "the token does not grant access to this route: it needs the class \"\(wanted.rawValue)\"")
+        }
+        return given
+    }
+
+    /// True if two byte strings are equal, in a time that depends on their lengths only.
+    static func isEqual(_ given: [UInt8], _ expected: [UInt8]) -> Bool {
+        var difference: UInt8 = given.count == expected.count ? 0 : 1
+        for index in expected.indices {
+            difference |= expected[index] ^ (index < given.count ? given[index] : 0xFF)
+        }
+        return difference == 0
+    }
+}

@@ -1,0 +1,102 @@
+internal import FoundationEssentials
+internal import HTTPWire
+internal import ImagePipeline
+internal import JSON
+internal import SystemSupport
+package import WireFormats
+
+/// The description of every route in OpenAPI 3.0: the answer of `GET /openapi.json`.
+///
+/// Operations and schemas are in openapi.json in this folder, which the build embeds. The paths come from the table of
+/// routes; a few lists come from the program. Tests check the result with a real validator, and real answers against
+/// it.
+package enum OpenAPIDocument {
+    /// The document as JSON text.
+    package static func text<Handler>(_ table: RouteTable<Handler>) throws(ServiceError) -> String {
+        do {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            let data = try encoder.encode(try document(table))
+            return String(decoding: data, as: UTF8.self)
+        } catch {
+            throw ServiceError(.internal, "the OpenAPI document cannot be made: \(error)")
+        }
+    }
+
+    private static func document<Handler>(_ table: RouteTable<Handler>) throws -> JSONValue {
+        var document = try JSONValue.parse(Data(PackageResources.openapi_json))
+        let operations = document["operations"]
+        var paths: [String: JSONValue] = [:]
+        // The routes of other servers' dialects have their own documents, and may be turned off.
+        for resource in table.resources where resource.dialect == nil {
+            for (index, template) in resource.templates.enumerated() {
+                var item: [String: JSONValue] = template.isFixed ? [:] : ["parameters": parameters(template)]
+                for method in resource.methods {
+                    item[method.method.rawValue.lowercased()] = operation(
+                        operations[method.operation], index, template)
+                }
+                paths[template.text] = .object(item)
+            }
+        }
+        document["operations"] = .null
+        document["paths"] = .object(paths)
+        document["info"]["version"] = .string(OcelliVersion.number)
+        document["components"]["schemas"]["error_code"]["enum"] = .array(
+            ErrorCode.allCases.map { .string($0.rawValue) })
+        document["components"]["schemas"]["image"]["properties"]["format"]["enum"] = .array(
+            ImageFormat.allCases.map { .string($0.rawValue) })
+        return document
+    }
+
+    private static func parameters(_ template: PathTemplate) -> JSONValue {
+        .array(
+            template.parts.compactMap { part in
+                switch part {
+                case .word: nil
+                case .name: .object(["$ref": .string("#/components/parameters/name")])
+                case .version: .object(["$ref": .string("#/components/parameters/version")])
+                case .label: nil
+                case .id: .object(["$ref": .string("#/components/parameters/id")])
+                }
+            })
+    }
+
+    /// An operation at one of its paths: with the identifier for that path, the model in the summary, the media types
+    /// of pictures instead of `image/*`, and the error response that every operation may give.
+    private static func operation(_ described: JSONValue, _ index: Int, _ template: PathTemplate) -> JSONValue {
+        var operation = described
+        if case .array(let ids) = described["ids"], ids.indices.contains(index) {
+            operation["operationId"] = ids[index]
+        }
+        operation["ids"] = .null
+        if case .string(let summary) = described["summary"] {
+            let model =
+                template.parts.contains(.version)
+                ? "one version of a model" : template.parts.contains(.name) ? "a model" : "the default model"
+            operation["summary"] = .string(summary.replacing("{model}", with: model))
+        }
+        if case .object(var content) = described["requestBody"]["content"],
+            let picture = content.removeValue(forKey: "image/*")
+        {
+            for format in ImageFormat.allCases { content[format.mediaType] = picture }
+            operation["requestBody"]["content"] = .object(content)
+        }
+        operation["responses"]["default"] = .object(["$ref": .string("#/components/responses/error")])
+        return operation
+    }
+}
+
+extension JSONValue {
+    /// A member of an object; null if the value is not an object or has no such member. Setting null removes it.
+    fileprivate subscript(_ name: String) -> JSONValue {
+        get {
+            guard case .object(let members) = self else { return .null }
+            return members[name] ?? .null
+        }
+        set {
+            guard case .object(var members) = self else { return }
+            members[name] = newValue == .null ? nil : newValue
+            self = .object(members)
+        }
+    }
+}

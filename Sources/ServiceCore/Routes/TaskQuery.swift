@@ -1,0 +1,102 @@
+package import HTTPServer
+package import HTTPWire
+package import ImagePipeline
+package import Inference
+internal import JSON
+package import Settings
+package import WireFormats
+
+/// The parameters of one task on pictures: the common ones, and its own.
+package protocol TaskQuery: Sendable {
+    /// The parameters that all tasks have.
+    var picture: PictureQuery { get set }
+    /// The names of the task's own parameters.
+    var ownNames: [String] { get }
+    /// Takes one of the task's own parameters; false for other parameters.
+    mutating func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool
+}
+
+extension TaskQuery {
+    /// The names of all parameters.
+    package var names: [String] { ownNames + PictureQuery.names }
+
+    /// Reads the query. An unknown parameter, or one with a wrong value, is refused by name.
+    /// - Parameter form: the parameters of a form's text parts; the query wins.
+    package mutating func read(
+        _ target: RequestTarget, form: [(name: String, value: String)] = [], settings: Settings
+    ) throws(ServiceError) {
+        for parameter in try RequestParameter.all(target, form: form) {
+            if try take(parameter) { continue }
+            if try picture.take(parameter, settings: settings) { continue }
+            let hint = Spelling.hint(for: parameter.name, among: names)
+            throw .badRequest(
+                "unknown \(parameter.place) \"\(parameter.name.prefix(60))\"\(hint); known: "
+                    + names.joined(separator: ", "))
+        }
+    }
+}
+
+/// The parameters that all tasks on pictures have.
+package struct PictureQuery: Sendable {
+    package var crop: CropAndScale?
+    package var ignoresOrientation = false
+    /// The page of a TIFF, from 0.
+    package var page = 0
+    package var timeoutMilliseconds: Int?
+    /// The form in which to show the model's input instead of its answer; nil for the answer.
+    package var explain: Explanation?
+
+    /// The forms of a shown tensor.
+    package enum Explanation: String, Sendable, CaseIterable {
+        /// JSON: the steps, and the tensor as PNG and NPY.
+        case preprocess
+        /// The tensor as a picture.
+        case png
+        /// The tensor as a NumPy file.
+        case npy
+    }
+
+    static let names = ["crop", "orientation", "page", "timeout_ms", "explain"]
+
+    /// The last page that libtiff can count.
+    private static let lastPage = 65_534
+
+    /// A query without parameters.
+    package init() {}
+
+    /// Takes a parameter; false for other parameters.
+    mutating func take(_ parameter: RequestParameter, settings: Settings) throws(ServiceError) -> Bool {
+        switch parameter.name {
+        case "crop": crop = try parameter.choice()
+        case "orientation":
+            guard parameter.value == "ignore" || parameter.value == "apply" else {
+                throw parameter.mistake("one of \"apply\", \"ignore\"")
+            }
+            ignoresOrientation = parameter.value == "ignore"
+        case "page":
+            guard let number = Int(parameter.value), (0...Self.lastPage).contains(number) else {
+                throw parameter.mistake("a whole number from 0 to \(Self.lastPage)")
+            }
+            page = number
+        case "explain": explain = try parameter.choice()
+        case "timeout_ms":
+            let longest = Int(settings.maxDeadline * 1000)
+            guard let time = Int(parameter.value), time >= 1, time <= longest else {
+                throw parameter.mistake("a whole number of milliseconds from 1 to \(longest)")
+            }
+            timeoutMilliseconds = time
+        default: return false
+        }
+        return true
+    }
+
+    /// The options of a prediction, with its deadline.
+    package func options(of request: HTTPRequest, settings: Settings) -> PredictionOptions {
+        var options = PredictionOptions()
+        options.cropAndScale = crop
+        options.ignoresOrientation = ignoresOrientation
+        options.page = page
+        options.deadline = request.deadline(timeoutMilliseconds, settings: settings)
+        return options
+    }
+}

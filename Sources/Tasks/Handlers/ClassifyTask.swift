@@ -1,0 +1,102 @@
+package import FlowControl
+package import HTTPServer
+package import Inference
+package import JSON
+package import Repository
+internal import Rollout
+package import ServiceCore
+package import Settings
+package import WireFormats
+
+/// The query of a `classify` or `predict` request.
+package struct ClassifyQuery: TaskQuery {
+    package var picture = PictureQuery()
+    /// The number of classes in the answer; nil if not given.
+    package var top: Int?
+    /// The minimum confidence of a class in the answer; nil if not given.
+    package var threshold: Float?
+    package var ownNames: [String] { ["top", "threshold"] }
+
+    /// A query without parameters.
+    package init() {}
+
+    package mutating func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool {
+        switch parameter.name {
+        case "top": top = try parameter.count()
+        case "threshold": threshold = try parameter.share()
+        default: return false
+        }
+        return true
+    }
+}
+
+/// `POST .../classify`: answers the classes of a picture.
+package struct ClassifyTask: PredictionTask {
+    private let run: RunRequest
+    private let top: Int
+    private let threshold: Float
+    private let logsTopLabel: Bool
+
+    package static var answersTaughtModels: Bool { true }
+
+    package static func fits(_ model: Model, _ query: ClassifyQuery) -> Bool { model.isImageClassifier }
+
+    package static func defaultName(
+        _ query: ClassifyQuery, in repository: ModelRepository, _ settings: Settings
+    ) throws(ServiceError) -> String { try repository.defaultName(settings) }
+
+    package init(
+        _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, settings: borrowing Settings
+    ) throws(ServiceError) {
+        let labels = run.classLabels
+        // `explain` works without labels.
+        guard run.model.takesOnePicture, labels != nil || query.picture.explain != nil else {
+            throw .invalidInput(
+                "model \"\(run.name)\" is not an image classifier (one image input, one output with labels): "
+                    + run.model.abilities)
+        }
+        if let labels, let top = query.top, top > labels.count {
+            throw .badRequest(
+                "query parameter \"top\": expected a whole number from 1 to \(labels.count) (the classes of "
+                    + "\"\(run.name)\"), found \"\(top)\"")
+        }
+        self.run = run
+        top = query.top ?? min(settings.top, labels?.count ?? 1)
+        threshold = query.threshold ?? 0
+        logsTopLabel = settings.logTopLabel
+    }
+
+    package func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<
+        ClassificationResult, InferenceError
+    >] {
+        await run.model.classifications(
+            of: images, top: top, threshold: threshold, options: run.options, slot: slot, head: run.taught?.head)
+    }
+
+    /// Returns nil if the threshold left no class to compare.
+    package func shadow(of image: EncodedImage, _ result: ClassificationResult) -> ShadowWork? {
+        guard !result.classifications.isEmpty else { return nil }
+        return ShadowWork(times: result.times, image: image, answer: { ComparableAnswer(result) }) {
+            [run, top] (model, sample, deadline, slot) in
+            let most = min(top, model.description.classLabels?.count ?? 1)
+            let options = run.options(for: sample, deadline: deadline)
+            let results = await model.classifications(
+                of: [image], top: most, threshold: 0, options: options, slot: slot)
+            return Result(results.first)
+        }
+    }
+
+    package func writingTime(of result: ClassificationResult) -> UInt64 {
+        WorkQueue.writingTime(labels: result.classifications.count)
+    }
+
+    package func write(
+        _ result: ClassificationResult, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
+    ) {
+        ClassificationWriter.write(result, total: total, to: &writer)
+    }
+
+    package func topLabel(of result: ClassificationResult) -> String? {
+        logsTopLabel ? result.classifications.first?.label : nil
+    }
+}

@@ -1,0 +1,218 @@
+internal import FlowControl
+package import HTTPServer
+internal import HTTPWire
+internal import Inference
+internal import ServiceCore
+internal import SystemSupport
+internal import WireFormats
+
+/// The content of a `multipart/form-data` body: its pictures, inputs and parameters, as ranges of the body. Pictures
+/// are not copied.
+///
+/// A picture is a part named `image` or `file`, or the only part with a file name. A text part with the name of a query
+/// parameter means the same as in the query (`curl -F image=@cat.jpg -F top=3`); other text parts are ignored, because
+/// forms often have them. For a model with several inputs, a part is the input with its name.
+package struct FormParts: Sendable {
+    /// A part and the range of its data in the body.
+    struct Part: Sendable {
+        let headers: PartHeaders
+        /// The part's number, from 1.
+        let number: Int
+        fileprivate(set) var range = 0..<0
+
+        fileprivate var isPicture: Bool { headers.name == "image" || headers.name == "file" }
+
+        /// True if the part holds several files (RFC 2388 section 4.2, which RFC 7578 section 4.3 deprecates):
+        /// `curl -F image=@a.jpg,b.jpg`.
+        fileprivate var isNested: Bool { headers.contentType?.lowercased().hasPrefix("multipart/") ?? false }
+    }
+
+    /// The inputs that parts may be, on a route that takes a model's inputs by name.
+    struct Inputs: Sendable {
+        fileprivate let names: Set<String>
+        /// The model's only input, if it is a picture; otherwise nil.
+        fileprivate let picture: String?
+        /// The names of the picture inputs.
+        fileprivate let pictures: [String]
+
+        init(_ description: ModelDescription) {
+            names = Set(description.inputs.map(\.name))
+            picture = description.imageInput?.name
+            pictures = description.inputs.filter { $0.kind == .image }.map(\.name)
+        }
+
+        /// No inputs, on a route that takes pictures.
+        static let none = Inputs()
+        private init() { (names, picture, pictures) = ([], "", []) }
+    }
+
+    /// The range of each picture, in order; empty if ``item`` is not nil.
+    let pictures: [Range<Int>]
+    /// The inputs of the one prediction that the form describes, in order; nil for pictures.
+    let item: [(name: String, part: Part)]?
+    /// The text parts with the names of parameters, in order.
+    let parameters: [(name: String, value: String)]
+
+    /// The maximum number of parts that are not pictures; real forms have far fewer.
+    private static let mostOthers = 1000
+
+    /// The boundary of a request's form; nil if its body is not a form.
+    static func boundary(of request: HTTPRequest) throws(ServiceError) -> [UInt8]? {
+        do throws(WireError) {
+            return try MultipartDecoder.boundary(contentType: request.head.value(of: "content-type") ?? "")
+        } catch {
+            throw ServiceError(error)
+        }
+    }
+
+    /// Reads the parts of a request's form. A long form waits for the client's turn in the work queue, because the
+    /// request has no slot yet.
+    static func read(
+        _ body: HTTPBody, boundary: [UInt8], most: Int, names: [String], inputs: Inputs = .none, in work: WorkQueue,
+        for claim: Claim, until deadline: MonotonicInstant?
+    ) async throws(ServiceError) -> FormParts {
+        guard body.count > WorkQueue.shortForm else {
+            return try FormParts(body, boundary: boundary, most: most, names: names, inputs: inputs)
+        }
+        return try await work.run(for: claim, until: deadline, givingWay: false) { (_) throws(ServiceError) in
+            try FormParts(body, boundary: boundary, most: most, names: names, inputs: inputs)
+        }
+    }
+
+    /// - Parameters:
+    ///   - most: the maximum number of pictures.
+    ///   - names: the names of the route's parameters.
+    init(
+        _ body: HTTPBody, boundary: [UInt8], most: Int, names: [String], inputs: Inputs = .none
+    ) throws(ServiceError) {
+        var found = Found(inputs: inputs, names: names, most: most)
+        var part: Part?
+        var count = 0, problem: ServiceError?
+        var limits = WireLimits()
+        // Limit all parts, not only pictures: a body of empty parts could have hundreds of thousands.
+        limits.multipartParts = most + Self.mostOthers
+        var decoder = MultipartDecoder(boundary: boundary, limits: limits)
+        let failure: WireError? = body.withUnsafeBytes { bytes in
+            do throws(WireError) {
+                try decoder.feed(bytes) { (event) throws(WireError) in
+                    switch event {
+                    case .partBegin(let headers):
+                        count += 1
+                        part = Part(headers: headers, number: count)
+                    case .data(let range): part?.range = range
+                    case .partEnd:
+                        problem = part.flatMap { found.take($0, in: bytes) }
+                        if problem != nil { throw WireError(.badRequest, message: "", label: "multipart_parts") }
+                    case .end: break
+                    }
+                }
+                try decoder.finish()
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let problem { throw problem }
+        if let failure, failure.label == "multipart_parts" {
+            throw ServiceError(
+                .bodyTooLarge,
+                "the multipart body has more than \(limits.multipartParts) parts: the limit is \(most) pictures (max_batch) and "
+                    + "\(Self.mostOthers) other parts", label: failure.label)
+        }
+        if let failure { throw ServiceError(failure) }
+        item = found.isItem ? try found.item() : nil
+        pictures = item == nil ? try found.pictureRanges() : []
+        parameters = found.parameters
+    }
+
+    /// The parts so far. Of text parts only parameters are kept, which bounds their number.
+    private struct Found {
+        let inputs: Inputs, names: [String], most: Int
+        private var pictures: [Part] = [], files: [Part] = [], named: [Part] = []
+        private(set) var parameters: [(name: String, value: String)] = []
+
+        /// Longer text is not the value of any parameter.
+        private static let longestParameter = 1024
+
+        init(inputs: Inputs, names: [String], most: Int) {
+            (self.inputs, self.names, self.most) = (inputs, names, most)
+        }
+
+        /// Takes a complete part; returns its error, or nil.
+        mutating func take(_ part: Part, in bytes: UnsafeRawBufferPointer) -> ServiceError? {
+            if part.isNested {
+                return .badRequest(
+                    "part \(part.number) holds several files: send each in its own part "
+                        + "(curl -F image=@a.jpg -F image=@b.jpg)")
+            }
+            if inputs.names.contains(part.headers.name) {
+                named.append(part)
+            } else if part.isPicture {
+                pictures.append(part)
+            } else if part.headers.filename != nil {
+                files.append(part)
+            } else if names.contains(part.headers.name), parameters.count < 100 {
+                let text = bytes[part.range].prefix(Self.longestParameter)
+                parameters.append((part.headers.name, String(decoding: text, as: UTF8.self)))
+            }
+            guard max(pictures.count, files.count, named.count - inputs.names.count) > most else { return nil }
+            return .badRequest("the multipart body has more than \(most) pictures: the limit (max_batch)")
+        }
+
+        /// True if the form is one prediction: the model has other inputs than one picture, or parts are named like
+        /// other inputs.
+        var isItem: Bool { inputs.picture == nil || named.contains { $0.headers.name != inputs.picture } }
+
+        /// The inputs by name. A single picture under another name is the model's only picture input.
+        func item() throws(ServiceError) -> [(name: String, part: Part)] {
+            var item: [(name: String, part: Part)] = []
+            for part in named {
+                let name = part.headers.name
+                if let other = item.first(where: { $0.name == name })?.part {
+                    throw .badRequest(
+                        "part \(part.number) is input \"\(name.prefix(60))\" again, as part \(other.number) is: send an array as "
+                            + "JSON in one part, and several predictions as {\"items\": [...]} in a JSON body")
+                }
+                item.append((name, part))
+            }
+            let others = (pictures + files).sorted { $0.number < $1.number }
+            let free = inputs.pictures.filter { name in !item.contains { $0.name == name } }
+            if inputs.pictures.count == 1, others.count == 1, let name = free.first {
+                return item + [(name, others[0])]
+            }
+            if let other = others.first {
+                throw .badRequest(
+                    "part \(other.number) is named \"\(other.headers.name.prefix(60))\": the model has no input of this name; it "
+                        + "has \(inputs.names.sorted().map { "\"\($0)\"" }.joined(separator: ", "))")
+            }
+            return item
+        }
+
+        /// The ranges of the pictures, at least one.
+        func pictureRanges() throws(ServiceError) -> [Range<Int>] {
+            var (pictures, files) = ((named + pictures).sorted { $0.number < $1.number }, files)
+            if pictures.isEmpty, files.count == 1 { swap(&pictures, &files) }
+            if let other = files.first {
+                throw .badRequest(
+                    "part \(other.number) is a file named \"\(other.headers.name.prefix(60))\": expected pictures named "
+                        + "\"image\" or \"file\"")
+            }
+            guard !pictures.isEmpty else {
+                throw .badRequest("the multipart body has no picture: expected a part named \"image\" or \"file\"")
+            }
+            guard pictures.count <= most else {
+                throw .badRequest("the multipart body has more than \(most) pictures: the limit (max_batch)")
+            }
+            return pictures.map(\.range)
+        }
+    }
+}
+
+extension EncodedImage {
+    /// A picture in a request's body.
+    package init(_ body: HTTPBody, _ range: Range<Int>) {
+        self.init(byteCount: range.count) { use in
+            body.withUnsafeBytes { use(UnsafeRawBufferPointer(rebasing: $0[range])) }
+        }
+    }
+}

@@ -1,0 +1,279 @@
+internal import FlowControl
+internal import HTTPServer
+internal import HTTPWire
+internal import ImagePipeline
+internal import Inference
+internal import JSON
+internal import ServiceCore
+internal import SystemSupport
+internal import WireFormats
+
+/// Runs the items of one request through a task: each item is predicted and written in a slot, timed and counted.
+struct ItemsRun<Job: PredictionTask>: Sendable {
+    let job: Job
+    let request: RunRequest
+    let metrics: ServiceMetrics
+    /// The form in which to show the model's input instead of its answer; nil for an answer.
+    let explain: PictureQuery.Explanation?
+    var slots: SlotRun { SlotRun(model: request.model, options: request.options, metrics: metrics) }
+
+    /// The answer for one item, or for a list.
+    /// - Parameters:
+    ///   - isList: whether the answer is a list.
+    ///   - taken: the slot in which the items were read.
+    func answer(
+        _ items: [Job.Item], isList: Bool, taken: Slot? = nil
+    ) async throws(ServiceError) -> HTTPResponse {
+        if let explain { return try await explanation(of: items, as: explain, taken: taken) }
+        guard !isList, items.count == 1, let item = items.first else {
+            taken?.release()
+            return try await list(items)
+        }
+        let slot = try await slots.slot(work: job.pictureTime(of: item), taken: taken)
+        defer { slot.release() }
+        let written = try await results(of: [item], in: slot, isList: false)[0].get()
+        return negotiated(
+            request.response(
+                written.bytes, type: written.type, times: written.times, encode: written.encode,
+                topLabel: written.topLabel, blanks: written.blanks, isBare: written.isBare, isWhole: written.isWhole,
+                shadow: written.shadow))
+    }
+
+    private func negotiated(_ response: HTTPResponse) -> HTTPResponse {
+        guard job.isNegotiated else { return response }
+        var response = response
+        response.fields.append(("Vary", "Accept"))
+        return response
+    }
+
+    // MARK: In a slot
+
+    /// One item's answer, written while its slot was held.
+    private struct Written: Sendable {
+        let type: String
+        let bytes: [UInt8]
+        /// True for a body that is not JSON, which has no header members.
+        let isBare: Bool
+        let blanks: [JSONWriter.Blank]
+        let times: StageTimes
+        let encode: UInt64
+        let topLabel: String?
+        let isWhole: Bool
+        let shadow: ShadowWork?
+    }
+
+    private func results(
+        of items: [Job.Item], in slot: Slot, isList: Bool
+    ) async -> [Result<Written, ServiceError>] {
+        let results = await job.predict(items, in: slot)
+        var written: [Result<Written, ServiceError>] = []
+        for (item, result) in zip(items, results) {
+            do throws(InferenceError) {
+                written.append(.success(try await self.written(try result.get(), of: item, isList: isList)))
+            } catch {
+                written.append(.failure(slots.failure(error, of: Job.itemKind)))
+            }
+        }
+        return written
+    }
+
+    private func written(
+        _ output: Job.Output, of item: Job.Item, isList: Bool
+    ) async throws(InferenceError) -> Written {
+        guard job.writingTime(of: output) > WorkQueue.shortWriting else {
+            return try written(output, of: item, isList: isList) { Task.isCancelled }
+        }
+        let result: Result<Written, InferenceError> = await LongDecoding.run(givingWay: false) { isCancelled in
+            do throws(InferenceError) {
+                return .success(try written(output, of: item, isList: isList, isCancelled: isCancelled))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    private func written(
+        _ output: Job.Output, of item: Job.Item, isList: Bool, isCancelled: @escaping () -> Bool
+    ) throws(InferenceError) -> Written {
+        let begun = MonotonicInstant.now
+        let type: String, bytes: [UInt8], blanks: [JSONWriter.Blank], isBare: Bool
+        do throws(ImageError) {
+            if let form = job.form, form.joins || !isList,
+                let found = try job.bytes(of: output, isCancelled: isCancelled)
+            {
+                (type, bytes, blanks, isBare) = (form.type, found, [], true)
+            } else {
+                type = "application/json"
+                let text = try json(
+                    output, total: begun.nanoseconds(since: request.received),
+                    hasHeader: !isList || Job.itemKind == .picture, isCancelled: isCancelled)
+                (bytes, blanks, isBare) = (text.bytes, text.blanks, false)
+            }
+        } catch {
+            if case .cancelled = error { throw .stopped(at: .postprocess) }
+            throw .image(error, input: nil)
+        }
+        let end = MonotonicInstant.now
+        let encode = end.nanoseconds(since: begun)
+        metrics.record(
+            output.times, recv: request.receiving, encode: encode, model: request.repositoryName,
+            total: end.nanoseconds(since: request.received))
+        job.count(output, in: metrics)
+        return Written(
+            type: type, bytes: bytes, isBare: isBare, blanks: blanks, times: output.times, encode: encode,
+            topLabel: job.topLabel(of: output), isWhole: job.isWhole(output),
+            shadow: request.route?.sample == nil ? nil : job.shadow(of: item, output))
+    }
+
+    private func json(
+        _ output: Job.Output, total: UInt64, hasHeader: Bool, isCancelled: @escaping () -> Bool
+    ) throws(ImageError) -> JSONWriter {
+        var writer = JSONWriter(capacity: 1024)
+        var failure: ImageError?
+        writer.object { writer in
+            if hasHeader { request.writeHeader(to: &writer) }
+            do throws(ImageError) {
+                try job.write(output, total: total, isCancelled: isCancelled, to: &writer)
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return writer
+    }
+
+    // MARK: Several
+
+    private func list(_ items: [Job.Item]) async throws(ServiceError) -> HTTPResponse {
+        let joined = job.form.flatMap { $0.joins ? $0.type : nil }
+        let outcomes = await slots.outcomes(
+            of: items, stopsAtFailure: joined != nil, work: { job.pictureTime(of: $0) }
+        ) { items, slot in await results(of: items, in: slot, isList: true) }
+        let begun = MonotonicInstant.now
+        var sum = StageTimes(), encode: UInt64 = 0
+        for outcome in outcomes {
+            guard case .success(let item) = outcome.result else { continue }
+            // Items wait concurrently, so take the longest wait; the other stages are work, so add them up.
+            sum.queue = max(sum.queue, item.times.queue)
+            sum.decode &+= item.times.decode
+            sum.inference &+= item.times.inference
+            sum.postprocess &+= item.times.postprocess
+            for stage in item.times.stages { sum.add(stage) }
+            encode &+= item.encode
+        }
+        let text = joined == nil ? list(outcomes, sum, at: begun) : nil
+        let body = if let text { text.bytes } else { try Self.joined(outcomes) }
+        encode &+= MonotonicInstant.now.nanoseconds(since: begun)
+        // Compare the answer of one item only, for the whole request.
+        var shadow = outcomes.lazy.compactMap { try? $0.result.get() }.first?.shadow
+        shadow?.isAlone = false
+        return negotiated(
+            request.response(
+                body, type: joined ?? "application/json", times: sum, encode: encode, blanks: text?.blanks ?? [],
+                isBare: text == nil, isWhole: outcomes.allSatisfy(Self.isWhole), shadow: shadow))
+    }
+
+    private static func isWhole(_ outcome: ItemOutcome<Written>) -> Bool {
+        switch outcome.result {
+        case .success(let item): item.isWhole
+        case .failure(let error): error.isOfTheRequest
+        }
+    }
+
+    private func list(_ outcomes: [ItemOutcome<Written>], _ sum: StageTimes, at now: MonotonicInstant) -> JSONWriter {
+        let kind = Job.itemKind.rawValue
+        var writer = JSONWriter(capacity: 512 * outcomes.count)
+        writer.object { writer in
+            request.writeHeader(to: &writer)
+            writer.key("results")
+            writer.array { writer in
+                for outcome in outcomes {
+                    switch outcome.result {
+                    case .success(let item): writer.raw(item.bytes, blanks: item.blanks)
+                    case .failure(let error):
+                        metrics.failed(error)
+                        writer.object { writer in
+                            writer.member("error", "\(kind) \(outcome.index + 1): \(error.message)")
+                            writer.member("code", error.code.rawValue)
+                            writer.member(kind, outcome.index + 1)
+                        }
+                    }
+                }
+            }
+            writer.key("timing_ms")
+            ClassificationWriter.write(sum, total: now.nanoseconds(since: request.received), to: &writer)
+        }
+        return writer
+    }
+
+    /// Concatenates the answers, which have no header. A missing answer would shift the others, so the failure of one
+    /// item fails the request.
+    private static func joined(_ outcomes: [ItemOutcome<Written>]) throws(ServiceError) -> [UInt8] {
+        var body: [UInt8] = []
+        for outcome in outcomes {
+            switch outcome.result {
+            case .success(let item): body += item.bytes
+            case .failure(let error): throw error.prefixed("\(Job.itemKind.rawValue) \(outcome.index + 1): ")
+            }
+        }
+        return body
+    }
+
+    // MARK: The model's input
+
+    private func explanation(
+        of items: [Job.Item], as form: PictureQuery.Explanation, taken: Slot?
+    ) async throws(ServiceError) -> HTTPResponse {
+        guard items.count == 1, let item = items.first else {
+            throw .badRequest("query parameter \"explain\" shows one picture at a time: the body has \(items.count)")
+        }
+        let pictures = job.pictures(of: item)
+        guard pictures.count <= 1 else {
+            let names = pictures.compactMap(\.input).map { "\"\($0)\"" }.joined(separator: ", ")
+            throw .badRequest(
+                "query parameter \"explain\" shows one picture at a time: the body has \(pictures.count) (\(names)); leave the "
+                    + "others out")
+        }
+        guard let picture = pictures.first else {
+            throw .badRequest("query parameter \"explain\" shows a picture as the model sees it: the body has none")
+        }
+        let image = request.model.reading(picture.image, of: picture.input)
+        // Claim a long slot: an explanation runs at low priority, and needs more memory in its slot than a prediction.
+        let slot = try await slots.slot(work: max(image.decodingTime, Claim.long), taken: taken)
+        defer { slot.release() }
+        let seen: PreprocessedImage
+        do throws(InferenceError) {
+            if let other = try await job.explanation(of: image, in: slot) {
+                seen = other
+            } else {
+                seen = try await request.model.preprocess(
+                    givingWay: image, of: picture.input, options: request.options)
+            }
+        } catch {
+            throw slots.failure(error, of: Job.itemKind)
+        }
+        return try await WorkQueue.onThread { (_) throws(ServiceError) in
+            try explanation(seen, as: form)
+        }
+    }
+
+    private func explanation(
+        _ seen: PreprocessedImage, as form: PictureQuery.Explanation
+    ) throws(ServiceError) -> HTTPResponse {
+        do {
+            let (type, body) =
+                switch form {
+                case .preprocess:
+                    ("application/json", try PreprocessingAnswer.json(seen) { request.writeHeader(to: &$0) })
+                case .png: ("image/png", try seen.png())
+                case .npy: ("application/x-npy", try seen.npy())
+                }
+            var response = HTTPResponse(status: .ok, fields: [("Content-Type", type)], body: body)
+            response.note = UnsharedNote()
+            return response
+        } catch {
+            throw ServiceError(.internal, "cannot encode the tensor: \(error)")
+        }
+    }
+}

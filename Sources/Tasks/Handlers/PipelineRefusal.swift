@@ -1,0 +1,13 @@
+internal import Inference
+package import WireFormats
+
+extension Model {
+    /// Refuses a pipeline on routes that need a model with tensors.
+    /// - Parameter name: the model's name in the request.
+    package func refusePipeline(_ name: String) throws(ServiceError) {
+        guard let pipeline else { return }
+        throw .invalidInput(
+            "model \"\(name)\" is a pipeline of several models (\(pipeline.versions.map(\.name).joined(separator: ", "))) and has "
+                + "no tensors of its own: send pictures to /v1/models/\(name)/detect, or tensors to one of its models")
+    }
+}

@@ -1,0 +1,174 @@
+package import FlowControl
+package import HTTPServer
+internal import HTTPWire
+internal import Inference
+internal import JSON
+package import ServiceCore
+package import Settings
+internal import SystemSupport
+internal import Teaching
+package import WireFormats
+
+/// Answers `POST /v1/taught/{name}/examples`: embeds pictures in slots of the embedder, and teaches them in one change.
+package struct ExamplesHandler: Sendable {
+    package let taught: TaughtModels
+    package let settings: Settings
+    package let metrics: ServiceMetrics
+    package let claim: Claim
+    package let work: WorkQueue
+
+    package init(
+        taught: TaughtModels, settings: Settings, metrics: ServiceMetrics, claim: Claim, work: WorkQueue
+    ) {
+        self.taught = taught
+        self.settings = settings
+        self.metrics = metrics
+        self.claim = claim
+        self.work = work
+    }
+
+    /// A picture of the request.
+    private struct Picture: Sendable {
+        /// The picture's number, from 1.
+        let part: Int
+        let id: ExampleID
+        let image: EncodedImage
+        var embedding: [Float]?
+    }
+
+    /// - Parameter query: the query of the request's target.
+    package func respond(to request: HTTPRequest, _ name: String, _ query: TeachQuery) async throws(ServiceError)
+        -> HTTPResponse
+    {
+        try request.head.refuseContentCodings()
+        var query = query
+        var form: FormParts?
+        if let boundary = try FormParts.boundary(of: request) {
+            form = try await FormParts.read(
+                request.body, boundary: boundary, most: settings.maxBatch, names: query.names, in: work, for: claim,
+                until: query.picture.options(of: request, settings: settings).deadline)
+        }
+        if let form = form?.parameters, !form.isEmpty {
+            try query.read(request.head.target, form: form, settings: settings)
+        }
+        guard query.picture.explain == nil else {
+            throw .badRequest("query parameter \"explain\": examples are not shown; ask /v1/models/{embedder}/embed")
+        }
+        guard let label = query.label else { throw TeachQuery.missing }
+        var options = query.picture.options(of: request, settings: settings)
+        options.claim = claim
+        let model = try taught.find(name)
+        let embedder = try await taught.teacher(of: model, deadline: options.deadline)
+        let state = model.view.state
+        let ranges = form?.pictures ?? [0..<request.body.count]
+        let pictures = try await work.read(request.body.count, for: claim, until: options.deadline) {
+            (isCancelled) throws(ServiceError) in
+            try ranges.enumerated().map { (index, range) throws(ServiceError) in
+                if isCancelled() { throw ServiceError(InferenceError.cancelled(stage: .queue)) }
+                let image = EncodedImage(request.body, range)
+                let id = image.withUnsafeBytes { ExampleID(of: $0) }
+                return Picture(part: index + 1, id: id, image: image, embedding: state.example(id)?.embedding)
+            }
+        }
+        let (learned, failures) = try await embed(
+            pictures, SlotRun(model: embedder, options: options, metrics: metrics))
+        if learned.isEmpty { throw Self.refusal(failures, isForm: form != nil) }
+        let outcomes = try await teach(learned, label, to: model, by: state.embedder, options)
+        let isNew = outcomes.contains { $0.isNew || $0.isMoved }
+        let condition = await taught.condition(of: model)
+        // Not in the work queue, which may refuse it: the examples are already taught.
+        return await LongDecoding.run { _ in
+            TaughtWriter.json(isNew ? .created : .ok) { writer in
+                TaughtWriter.write(
+                    name, model.view, condition, TaughtWriter.Addition(outcomes: outcomes, failures: failures),
+                    to: &writer)
+            }
+        }
+    }
+
+    // MARK: Embedding
+
+    /// Embeds the pictures without a known embedding, each picture once.
+    private func embed(
+        _ pictures: [Picture], _ slots: SlotRun
+    ) async throws(ServiceError) -> (learned: [Picture], failures: [TaughtWriter.Failure]) {
+        var firsts: [ExampleID: Int] = [:]
+        var items: [EncodedImage] = []
+        for picture in pictures where picture.embedding == nil && firsts[picture.id] == nil {
+            firsts[picture.id] = items.count
+            items.append(slots.model.reading(picture.image))
+        }
+        let outcomes = await slots.outcomes(of: items, stopsAtFailure: false, work: \.decodingTime) { images, slot in
+            await slots.model.observations(
+                of: images, request: ObservationRequest(task: .embed), options: slots.options, slot: slot
+            ).map { result in
+                do throws(InferenceError) {
+                    let result = try result.get()
+                    return .success(result)
+                } catch {
+                    return .failure(slots.failure(error, of: .picture))
+                }
+            }
+        }
+        var learned: [Picture] = [], failures: [TaughtWriter.Failure] = []
+        for var picture in pictures {
+            guard let place = firsts[picture.id] else {
+                learned.append(picture)
+                continue
+            }
+            do throws(ServiceError) {
+                guard case .embedding(let values) = try outcomes[place].result.get().content else { continue }
+                picture.embedding = values
+                learned.append(picture)
+            } catch {
+                failures.append(TaughtWriter.Failure(part: picture.part, error: error))
+            }
+        }
+        return (learned, failures)
+    }
+
+    /// The error of a request without a usable picture.
+    private static func refusal(_ failures: [TaughtWriter.Failure], isForm: Bool) -> ServiceError {
+        guard let first = failures.first else {
+            return ServiceError(.internal, "the embedder gave no embedding")
+        }
+        // A temporary error is reported as for any prediction.
+        if let passing = failures.first(where: { $0.error.status.code >= 500 }) { return passing.error }
+        guard isForm else { return first.error }
+        let listed = failures.prefix(mostListed).map { "part \($0.part): \($0.error.message)" }.joined(separator: "; ")
+        let rest = failures.count > mostListed ? "; and \(failures.count - mostListed) more" : ""
+        return ServiceError(
+            .invalidImage, "no picture of the form could be used: \(listed)\(rest)", label: first.error.label)
+    }
+
+    private static let mostListed = 5
+
+    // MARK: Teaching
+
+    private func teach(
+        _ pictures: [Picture], _ label: String, to model: TaughtModel, by embedder: Embedder,
+        _ options: PredictionOptions
+    ) async throws(ServiceError) -> [TaughtModel.Outcome] {
+        let isKept = settings.taughtKeepPictures
+        let examples = pictures.map { picture in
+            TaughtModel.NewExample(
+                id: picture.id, label: label, embedding: picture.embedding ?? [],
+                picture: isKept ? picture.image.withUnsafeBytes { Array($0) } : nil)
+        }
+        let change = try await taught.change(
+            model, deadline: options.deadline ?? .now + .seconds(settings.deadline), claim: claim
+        ) { (model) throws(TeachingError) in
+            let before = model.view.state.serving
+            let outcomes = try model.teach(examples, time: TaughtModels.now, by: embedder.digest)
+            return (outcomes: outcomes, before: before, after: model.view.state)
+        }
+        guard change.outcomes.contains(where: { $0.isNew || $0.isMoved }) else { return change.outcomes }
+        taught.changed(model)
+        let new = change.outcomes.count(where: \.isNew), moved = change.outcomes.count(where: \.isMoved)
+        taught.report(
+            model, change.after,
+            "\(new) new \(new == 1 ? "example" : "examples")" + (moved > 0 ? ", \(moved) moved" : ""))
+        metrics.add(.taughtExamples, UInt64(new))
+        return change.outcomes
+    }
+}

@@ -1,0 +1,72 @@
+package import HTTPWire
+internal import ServiceCore
+internal import Teaching
+package import WireFormats
+
+/// The parameters of a request with examples.
+package struct TeachQuery: TaskQuery {
+    var picture = PictureQuery()
+    var label: String?
+
+    package init() {}
+    var ownNames: [String] { ["label"] }
+
+    mutating func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool {
+        guard parameter.name == "label" else { return false }
+        label = try Self.checked(parameter.value)
+        return true
+    }
+
+    /// The parameter `label` of a request that has no other; nil without one.
+    package static func label(in target: RequestTarget) throws(ServiceError) -> String? {
+        var label: String?
+        for parameter in try RequestParameter.all(target, form: []) {
+            guard parameter.name == "label" else {
+                throw .badRequest("unknown query parameter \"\(parameter.name.prefix(60))\"; known: label")
+            }
+            label = try checked(parameter.value)
+        }
+        return label
+    }
+
+    /// The error 400 for a missing label.
+    package static let missing = ServiceError.badRequest("\"label\" is missing: add ?label=, the class of the examples")
+
+    fileprivate static func checked(_ label: String) throws(ServiceError) -> String {
+        do throws(TeachingError) { try TaughtNames.check(label: label) } catch { throw ServiceError(error) }
+        return label
+    }
+}
+
+/// The parameters of a list of examples: a label, and the page.
+package struct ExamplesQuery: Sendable {
+    /// The label of the examples; nil for all labels.
+    private(set) var label: String?
+    /// The last example of the previous page; nil for the first page.
+    private(set) var after: ExampleID?
+    /// The maximum number of examples on the page.
+    private(set) var limit = 1_000
+
+    private static let mostExamples = 10_000
+
+    package init(_ target: RequestTarget) throws(ServiceError) {
+        for parameter in try RequestParameter.all(target, form: []) {
+            switch parameter.name {
+            case "label": label = try TeachQuery.checked(parameter.value)
+            case "limit":
+                guard let number = Int(parameter.value), (1...Self.mostExamples).contains(number) else {
+                    throw parameter.mistake("a whole number from 1 to 10000")
+                }
+                limit = number
+            case "after":
+                guard let id = ExampleID(parameter.value) else {
+                    throw parameter.mistake("\"next\" of the page before, 64 hexadecimal digits")
+                }
+                after = id
+            default:
+                throw .badRequest(
+                    "unknown query parameter \"\(parameter.name.prefix(60))\"; known: label, limit, after")
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+package import FlowControl
+package import HTTPServer
+internal import HTTPWire
+package import Inference
+internal import JSON
+package import Repository
+package import ServiceCore
+internal import Synchronization
+package import WireFormats
+
+/// Answers `POST /v1/models/{name}/update`: creates a new version of an updatable Core ML model from examples.
+package struct UpdateHandler: Sendable {
+    package let repository: ModelRepository
+    package let room: ModelRepository.UpdateRoom
+    package let work: WorkQueue
+    package let claim: Claim
+    /// Logs an update.
+    package let log: @Sendable (String) -> Void
+
+    package init(
+        repository: ModelRepository, room: ModelRepository.UpdateRoom, work: WorkQueue, claim: Claim,
+        log: @escaping @Sendable (String) -> Void
+    ) {
+        self.repository = repository
+        self.room = room
+        self.work = work
+        self.claim = claim
+        self.log = log
+    }
+
+    /// The maximum bytes of the features of all examples.
+    private static let mostFeatures = 256 << 20
+
+    package func respond(
+        _ name: String, _ request: HTTPRequest, _ options: PredictionOptions
+    ) async throws(ServiceError) -> HTTPResponse {
+        try request.head.refuseContentCodings()
+        let content = request.body
+        let body = try await work.read(content.count, for: claim, until: options.deadline) {
+            (_) throws(ServiceError) in
+            try Self.reading(content) { (text) throws(JSONError) in try UpdateBody(text) }
+        }
+        let source: ModelRepository.UpdateSource, updater: ModelUpdater, plan: ModelUpdater.Plan
+        do throws(InferenceError) { source = try repository.updateSource(of: name) } catch { throw ServiceError(error) }
+        do throws(UpdateError) {
+            updater = try await repository.updater(for: source)
+            plan = try updater.plan(body.choices)
+        } catch {
+            throw ServiceError(error)
+        }
+        let examples = try await examples(of: body, request, updater, options)
+        let outcome: ModelUpdater.Outcome, version: String
+        do throws(UpdateError) {
+            outcome = try await updater.updated(with: examples, plan: plan, deadline: options.deadline)
+            version = try await repository.serve(
+                outcome, of: source, by: updater, room, deadline: options.deadline)
+        } catch {
+            throw ServiceError(error)
+        }
+        log(
+            "model \(name) version \(version) is version \(source.version) updated with \(examples.count) "
+                + "example\(examples.count == 1 ? "" : "s")\(outcome.losses.isEmpty ? "" : " in \(outcome.losses.count) epochs")"
+        )
+        return Self.answer(name, version, outcome.losses)
+    }
+
+    /// The examples with their features. They are read one at a time: as values they need many times the memory of
+    /// their text.
+    private func examples(
+        of body: UpdateBody, _ request: HTTPRequest, _ updater: ModelUpdater, _ options: PredictionOptions
+    ) async throws(ServiceError) -> ModelUpdater.Examples {
+        let reader = UpdateExampleReader(updater), content = request.body
+        let ends = body.examples.dropFirst() + [content.count]
+        var examples = ModelUpdater.Examples(mostBytes: Self.mostFeatures)
+        for (index, (place, end)) in zip(body.examples, ends).enumerated() {
+            do throws(ServiceError) {
+                let example = try await work.read(end - place, for: claim, until: options.deadline) {
+                    (_) throws(ServiceError) in
+                    try Self.reading(content) { (text) throws(JSONError) in
+                        var scanner = JSONScanner(text).moved(to: place)
+                        return try reader.read(&scanner)
+                    }
+                }
+                do throws(UpdateError) {
+                    try await updater.add(example.inputs, example.goal, to: &examples, options: options)
+                } catch {
+                    throw ServiceError(error)
+                }
+            } catch {
+                throw error.prefixed("example \(index + 1): ")
+            }
+        }
+        return examples
+    }
+
+    private static func reading<R>(
+        _ body: HTTPBody, _ read: (UnsafeRawBufferPointer) throws(JSONError) -> R
+    ) throws(ServiceError) -> R {
+        do throws(JSONError) { return try body.withUnsafeBytes(read) } catch { throw ServiceError(error) }
+    }
+
+    /// The answer: `{"model", "version", "epochs": [{"loss"}]}`.
+    private static func answer(_ name: String, _ version: String, _ losses: [Double]) -> HTTPResponse {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("model", name)
+            writer.member("version", version)
+            writer.key("epochs")
+            writer.array { writer in
+                for loss in losses {
+                    writer.object { writer in
+                        writer.key("loss")
+                        writer.number(loss)
+                    }
+                }
+            }
+        }
+        return HTTPResponse(status: .created, fields: [("Content-Type", "application/json")], body: writer.bytes)
+    }
+}
+
+/// Admits one update at a time, because an update computes for long and holds its examples in memory. Thread-safe.
+package final class UpdateGate: Sendable {
+    private let isTaken = Atomic(false)
+
+    package init() {}
+
+    /// Begins an update.
+    /// - Throws: `overloaded` if another update is in progress.
+    package func enter() throws(ServiceError) {
+        try check()
+        guard !isTaken.exchange(true, ordering: .acquiring) else { throw Self.refusal }
+    }
+
+    package func leave() { isTaken.store(false, ordering: .releasing) }
+
+    /// Throws if another update is in progress, to refuse a request before its body is sent.
+    package func check() throws(ServiceError) {
+        guard !isTaken.load(ordering: .relaxed) else { throw Self.refusal }
+    }
+
+    private static var refusal: ServiceError {
+        ServiceError(.overloaded, "another update is under way: one is done at a time", retryAfter: 5)
+    }
+}
+
+/// The parameters of an update: those of its pictures, and `timeout_ms`.
+package struct UpdateQuery: TaskQuery {
+    package var picture = PictureQuery()
+
+    package init() {}
+    package var ownNames: [String] { [] }
+    package func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool {
+        guard parameter.name != "explain" else {
+            throw .badRequest("\(parameter.place) \"explain\": an update has nothing to explain; /predict has")
+        }
+        return false
+    }
+}

@@ -1,0 +1,217 @@
+package import ImagePipeline
+package import Inference
+internal import Observations
+internal import SystemSupport
+
+/// A picture on which finds are drawn or covered.
+package struct Drawing {
+    let width: Int, height: Int
+    /// Red, green and blue of each pixel, row by row.
+    var pixels: [UInt8]
+    /// Half the thickness of a frame, the thickness of other lines and the side of a letter's dot, in pixels.
+    private let unit: Int
+
+    /// The largest picture that can be drawn on, in pixels.
+    private static let most = 64_000_000
+
+    /// Draws a result on a picture; returns a PNG.
+    /// - Parameter edges: pairs of keypoints to join with a line.
+    package static func png(of bytes: [UInt8], with result: ObservationResult, edges: [[Int]]) throws -> [UInt8] {
+        var drawing = try Drawing(bytes, width: result.displayed.width, height: result.displayed.height)
+        drawing.draw(result, edges: edges)
+        return try drawing.pixels.withUnsafeBytes {
+            try PNGEncoder.encode(width: drawing.width, height: drawing.height, channels: 3, pixels: $0)
+        }
+    }
+
+    /// Begins with a decoded picture.
+    package init(_ picture: HeldPicture, isCancelled: () -> Bool) throws(ImageError) {
+        (width, height) = (picture.size.width, picture.size.height)
+        unit = max(1, min(width, height) / 300)
+        pixels = try picture.pixels.flattened(over: .white, isCancelled: isCancelled)
+    }
+
+    /// Decodes a picture as it is displayed, at the given size.
+    /// - Throws: ``CommandError`` for a picture that is too large to be drawn on.
+    private init(_ bytes: [UInt8], width: Int, height: Int) throws {
+        guard width <= ImageTensorSpec.maximumSide, height <= ImageTensorSpec.maximumSide, width * height <= Self.most
+        else { throw CommandError("--draw: a picture of \(width) x \(height) pixels is too large to be drawn on") }
+        self.width = width
+        self.height = height
+        unit = max(1, min(width, height) / 300)
+        let pipeline = try ImagePipeline(
+            spec: ImageTensorSpec(width: width, height: height, cropAndScale: .scaleFill, decodeMargin: .infinity))
+        var pixels = [UInt8](repeating: 0, count: width * height * 3)
+        let outcome = pixels.withUnsafeMutableBytes { target in
+            bytes.withUnsafeBytes { source -> Result<ImageInfo, ImageError> in
+                do throws(ImageError) {
+                    return .success(try pipeline.prepare(source, into: target))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+        _ = try outcome.get()
+        self.pixels = pixels
+    }
+
+    typealias Color = (red: UInt8, green: UInt8, blue: UInt8)
+
+    /// A class's colour, bright enough to stand out from dark pictures. Hues follow each other by the golden section,
+    /// so that neighbouring classes differ.
+    private static func color(_ index: Int) -> Color {
+        let hue = (Double(index % 10_000) * 0.618_034).truncatingRemainder(dividingBy: 1) * 6
+        let part = hue - hue.rounded(.down)
+        let rising = UInt8(40 + 215 * part), falling = UInt8(255 - 215 * part)
+        switch Int(hue) {
+        case 0: return (255, rising, 40)
+        case 1: return (falling, 255, 40)
+        case 2: return (40, 255, rising)
+        case 3: return (40, falling, 255)
+        case 4: return (rising, 40, 255)
+        default: return (255, 40, falling)
+        }
+    }
+
+    /// Width in pixels of a dark edge round lines, which makes them stand out from light pictures; 0 in small pictures,
+    /// which have no room for it.
+    private var outline: Int { min(width, height) >= 100 ? 1 : 0 }
+
+    package mutating func draw(_ result: ObservationResult, edges: [[Int]]) {
+        switch result.content {
+        case .detections(let found):
+            for one in found {
+                if let mask = one.mask { tint(mask, Self.color(one.index)) }
+            }
+            for one in found.reversed() {
+                let color = Self.color(one.index)
+                let left = Int(one.box.x), top = Int(one.box.y)
+                let right = Int(one.box.x + one.box.width), bottom = Int(one.box.y + one.box.height)
+                if outline > 0 { frame(left, top, right, bottom, from: -outline, to: 2 * unit + outline, (0, 0, 0)) }
+                frame(left, top, right, bottom, from: 0, to: 2 * unit, color)
+                if let points = one.keypoints { self.points(points, edges, color) }
+                label(one.label, " \(Int(one.confidence * 100))%", x: left, y: top, color)
+            }
+        case .mask(let mask, _):
+            let unseen = mask.unseen
+            let line = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, mask.width * mask.bytes))
+            defer { line.deallocate() }
+            for row in 0..<mask.height {
+                mask.write(row: row, into: line)
+                for column in 0..<mask.width {
+                    let value =
+                        mask.bytes == 1
+                        ? Int(line[column]) : Int(line[2 * column]) << 8 | Int(line[2 * column + 1])
+                    if value != 0, value != Int(unseen) { blend(column, row, Self.color(value - 1)) }
+                }
+            }
+        case .keypoints(let points): self.points(points, edges, (255, 64, 64))
+        case .embedding: break
+        }
+    }
+
+    private mutating func points(_ points: [ObservationResult.Point], _ edges: [[Int]], _ color: Color) {
+        for edge in edges {
+            guard edge.count == 2, points.indices.contains(edge[0]), points.indices.contains(edge[1]),
+                let first = points[edge[0]].place, let second = points[edge[1]].place
+            else { continue }
+            if outline > 0 { line(first, second, more: outline, (0, 0, 0)) }
+            line(first, second, more: 0, color)
+        }
+        for point in points {
+            guard let place = point.place else { continue }
+            let x = Int(place.x), y = Int(place.y), radius = 2 * unit
+            fill(x - radius, y - radius, x + radius + 1, y + radius + 1, (0, 0, 0))
+            fill(x - radius + 1, y - radius + 1, x + radius, y + radius, color)
+        }
+    }
+
+    /// Draws a straight line, `more` pixels thicker on each side than usual.
+    private mutating func line(
+        _ first: (x: Double, y: Double), _ second: (x: Double, y: Double), more: Int, _ color: Color
+    ) {
+        let steps = max(1, Int(max(abs(first.x - second.x), abs(first.y - second.y))))
+        for step in 0...steps {
+            let part = Double(step) / Double(steps)
+            let x = Int(first.x + (second.x - first.x) * part), y = Int(first.y + (second.y - first.y) * part)
+            fill(x - unit / 2 - more, y - unit / 2 - more, x + (unit + 1) / 2 + more, y + (unit + 1) / 2 + more, color)
+        }
+    }
+
+    /// Draws the sides of a rectangle, from `outer` pixels inside of it (negative: outside) to `inner`.
+    private mutating func frame(
+        _ left: Int, _ top: Int, _ right: Int, _ bottom: Int, from outer: Int, to inner: Int, _ color: Color
+    ) {
+        for inset in outer..<inner {
+            fill(left + inset, top + inset, right - inset, top + inset + 1, color)
+            fill(left + inset, bottom - inset - 1, right - inset, bottom - inset, color)
+            fill(left + inset, top + inset, left + inset + 1, bottom - inset, color)
+            fill(right - inset - 1, top + inset, right - inset, bottom - inset, color)
+        }
+    }
+
+    /// Fills a rectangle, cut off at the picture's edges.
+    mutating func fill(_ left: Int, _ top: Int, _ right: Int, _ bottom: Int, _ color: Color) {
+        for row in max(0, top)..<max(max(0, top), min(height, bottom)) {
+            for column in max(0, left)..<max(max(0, left), min(width, right)) {
+                let place = 3 * (row * width + column)
+                pixels[place] = color.red
+                pixels[place + 1] = color.green
+                pixels[place + 2] = color.blue
+            }
+        }
+    }
+
+    /// Mixes a pixel with the colour, half and half.
+    private mutating func blend(_ column: Int, _ row: Int, _ color: Color) {
+        guard column >= 0, column < width, row >= 0, row < height else { return }
+        let place = 3 * (row * width + column)
+        pixels[place] = UInt8((UInt16(pixels[place]) + UInt16(color.red)) / 2)
+        pixels[place + 1] = UInt8((UInt16(pixels[place + 1]) + UInt16(color.green)) / 2)
+        pixels[place + 2] = UInt8((UInt16(pixels[place + 2]) + UInt16(color.blue)) / 2)
+    }
+
+    private mutating func tint(_ mask: RunLengths, _ color: Color) {
+        guard mask.height > 0 else { return }
+        var place = 0
+        for (index, run) in mask.counts.enumerated() {
+            if index & 1 == 1 {
+                for pixel in place..<place + Int(run) { blend(pixel / mask.height, pixel % mask.height, color) }
+            }
+            place += Int(run)
+        }
+    }
+
+    /// Writes a name and its suffix on a strip of the colour, above the box if there is room. A name that is too long
+    /// for the picture is cut off; in a picture that the strip would hide, nothing is written.
+    private mutating func label(_ name: String, _ end: String, x: Int, y: Int, _ color: Color) {
+        let scale = max(1, unit), room = min(40, (width / scale - 2) / 6)
+        guard height >= 27 * scale, room > end.count else { return }
+        let letters = name.uppercased().prefix(room - end.count) + end
+        let strip = (width: (letters.count * 6 + 2) * scale, height: 9 * scale)
+        let top = y >= strip.height ? y - strip.height : min(y, height - strip.height)
+        let left = max(0, min(x, width - strip.width))
+        fill(left, top, left + strip.width, top + strip.height, color)
+        let luma = Int(color.red) * 3 + Int(color.green) * 6 + Int(color.blue)
+        let ink: Color = luma > 1_280 ? (0, 0, 0) : (255, 255, 255)
+        for (index, letter) in letters.enumerated() {
+            for (row, bits) in (Letters.rows[letter] ?? Letters.unknown).enumerated() {
+                for column in 0..<5 where bits & (16 >> UInt8(column)) != 0 {
+                    let dotX = left + (index * 6 + 1 + column) * scale, dotY = top + (row + 1) * scale
+                    fill(dotX, dotY, dotX + scale, dotY + scale, ink)
+                }
+            }
+        }
+    }
+}
+
+extension ObservationOutput {
+    /// The skeleton's edges; empty without a skeleton.
+    package var edges: [[Int]] {
+        switch kind {
+        case .keypoints(_, let skeleton): skeleton.edges
+        case .boxes(let boxes): boxes.keypoints?.skeleton.edges ?? []
+        default: []
+        }
+    }
+}

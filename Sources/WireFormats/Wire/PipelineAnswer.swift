@@ -1,0 +1,80 @@
+package import Inference
+package import JSON
+
+/// Writes a pipeline for `/v1/models`: as in its model.json, with the version of each model.
+package enum PipelineAnswer {
+    /// Writes the member `pipeline` of the open object.
+    package static func write(_ pipeline: Pipeline, to writer: inout JSONWriter) {
+        let description = pipeline.description
+        writer.key("pipeline")
+        writer.object { writer in
+            writer.member("model", description.model)
+            writer.member("version", pipeline.detector.description.version)
+            writer.member("task", PipelineDescription.Task.detect.rawValue)
+            number("threshold", description.threshold, to: &writer)
+            number("iou", description.iou, to: &writer)
+            if let classes = description.classes { writer.member("classes", classes) }
+            if let tiles = description.tiles {
+                writer.key("tiles")
+                writer.object { writer in
+                    writer.member("size", tiles.size)
+                    writer.key("overlap")
+                    writer.number(tiles.overlap)
+                }
+            }
+            if let most = description.most { writer.member("most", most) }
+            write(pipeline.stages, to: &writer)
+        }
+    }
+
+    private static func write(_ stages: [Pipeline.Stage], to writer: inout JSONWriter) {
+        guard !stages.isEmpty else { return }
+        writer.key("each")
+        writer.array { writer in
+            for stage in stages {
+                let description = stage.description
+                writer.object { writer in
+                    writer.member("as", description.name)
+                    writer.member("model", description.model)
+                    writer.member("version", stage.model.description.version)
+                    writer.member("task", description.task.rawValue)
+                    if let classes = description.classes { writer.member("classes", classes) }
+                    if let top = description.top { writer.member("top", top) }
+                    number("threshold", description.threshold, to: &writer)
+                    number("iou", description.iou, to: &writer)
+                    writer.key("crop")
+                    write(description.crop, to: &writer)
+                    if let most = description.most { writer.member("most", most) }
+                    write(stage.each, to: &writer)
+                }
+            }
+        }
+    }
+
+    private static func write(_ crop: PipelineDescription.Crop, to writer: inout JSONWriter) {
+        writer.object { writer in
+            if crop.alignsFivePoints {
+                writer.member("align", "five_points")
+            } else {
+                writer.key("margin")
+                writer.number(crop.margin)
+                writer.key("square")
+                writer.bool(crop.isSquare)
+            }
+            if let side = crop.side {
+                writer.key("size")
+                writer.array { writer in
+                    writer.integer(side)
+                    writer.integer(side)
+                }
+            }
+            if crop.isMasked { writer.member("mask", true) }
+        }
+    }
+
+    private static func number(_ name: String, _ value: Float?, to writer: inout JSONWriter) {
+        guard let value else { return }
+        writer.key(name)
+        writer.number(value)
+    }
+}
