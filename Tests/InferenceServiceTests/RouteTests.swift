@@ -72,8 +72,8 @@ import Testing
     {
         let match = try #require(Service.routes.match(path))
         #expect(match.resource.label == label)
-        #expect(match.name == name)
-        #expect(match.version == version)
+        #expect(match.path.name == name)
+        #expect(match.path.version == version)
     }
 
     @Test(

@@ -2,27 +2,21 @@ internal import FlowControl
 package import HTTPServer
 internal import HTTPWire
 internal import Inference
-package import Repository
-package import ServiceCore
-package import Settings
+internal import Repository
+internal import ServiceCore
+internal import Settings
 internal import SystemSupport
 package import Tasks
 package import WireFormats
 
 /// Answers `POST /v2/models/{name}/infer`: with the engine's own tensors as inputs and outputs, and encoded pictures if
 /// the bundle describes their conversion to tensors.
-package struct InferHandler: Sendable {
-    package let repository: ModelRepository
-    package let settings: Settings
-    package let metrics: ServiceMetrics
-    package let work: WorkQueue
+package struct InferHandler: PredictionHandler {
+    package let call: Call
+    private var settings: Settings { call.live.settings }
+    private var metrics: ServiceMetrics { call.parts.metrics }
 
-    package init(repository: ModelRepository, settings: Settings, metrics: ServiceMetrics, work: WorkQueue) {
-        self.repository = repository
-        self.settings = settings
-        self.metrics = metrics
-        self.work = work
-    }
+    package init(_ call: Call) { self.call = call }
 
     /// Reads the body and runs its predictions. A single one runs in the slot in which a long body was read.
     package func respond(to request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> HTTPResponse {
@@ -32,7 +26,7 @@ package struct InferHandler: Sendable {
         options.claim = choice.claim
         options.deadline = received + .seconds(settings.deadline)
         options.keeps = choice.route?.sample
-        let model = try await choice.model(in: repository, deadline: options.deadline)
+        let model = try await choice.model(in: call.parts.repository, deadline: options.deadline)
         try model.refusePipeline(choice.name)
         // Read a short text at once, because its timeout limits the wait for the slot. Reading a long text, or
         // decompressing one, takes as long as a prediction, so do it in a slot.
@@ -61,7 +55,7 @@ package struct InferHandler: Sendable {
             taken?.release()
             let outputs = try await run.all(batch.items, kind: "item # of the batch")
             let values = outputs.map(\.value), size = values.reduce(0) { $0 + $1.byteCount }
-            var response = try await work.read(size, for: choice.claim, until: options.deadline) {
+            var response = try await call.parts.work.read(size, for: choice.claim, until: options.deadline) {
                 (_) throws(ServiceError) in
                 CopiedOutputs(joining: values).withViews { answer.response($0) }
             }

@@ -1,23 +1,23 @@
 internal import FlowControl
 package import HTTPServer
 internal import HTTPWire
-package import Inference
+internal import Inference
 internal import JSON
-package import Repository
-package import Settings
+internal import Repository
+internal import ServiceCore
+internal import Settings
 internal import SystemSupport
-internal import Tasks
+package import Tasks
 package import WireFormats
 
 /// Answers the protocol's requests about the server and its models.
-package struct MetadataHandler: Sendable {
-    package let repository: ModelRepository
-    package let settings: Settings
+package struct MetadataHandler: CallHandler {
+    private let call: Call
+    private var name: String { call.path.name }
+    private var settings: Settings { call.live.settings }
+    private var repository: ModelRepository { call.parts.repository }
 
-    package init(repository: ModelRepository, settings: Settings) {
-        self.repository = repository
-        self.settings = settings
-    }
+    package init(_ call: Call) { self.call = call }
 
     /// The supported extensions; they are documented by Triton.
     var extensions: [String] {
@@ -25,7 +25,7 @@ package struct MetadataHandler: Sendable {
             + (settings.repositoryControl == .none ? [] : ["model_repository"])
     }
 
-    package func server() -> HTTPResponse {
+    package func server(_: HTTPRequest) async -> HTTPResponse {
         var writer = JSONWriter(capacity: 256)
         writer.object { writer in
             writer.key("name")
@@ -50,9 +50,10 @@ package struct MetadataHandler: Sendable {
         return json(writer)
     }
 
-    package func modelReady(_ name: String, version: String?) throws(ServiceError) -> HTTPResponse {
+    package func modelReady(_: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        try call.refuseTaught()
         do throws(InferenceError) {
-            guard try repository.readyModel(named: name, version: version) != nil else {
+            guard try repository.readyModel(named: name, version: call.path.version) != nil else {
                 throw InferenceError.modelNotReady(name: name, reason: "it is not loaded")
             }
         } catch {
@@ -68,11 +69,12 @@ package struct MetadataHandler: Sendable {
         return Self.json(writer)
     }
 
-    package func model(named name: String, version: String?) async throws(ServiceError) -> Model {
+    private func model() async throws(ServiceError) -> Model {
+        try call.refuseTaught()
         let model: Model
         do throws(InferenceError) {
             model = try await repository.model(
-                named: name, version: version, deadline: .now + .seconds(settings.deadline))
+                named: name, version: call.path.version, deadline: .now + .seconds(settings.deadline))
         } catch {
             throw ServiceError(error)
         }
@@ -80,9 +82,19 @@ package struct MetadataHandler: Sendable {
         return model
     }
 
+    package func configuration(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        let model = try await model()
+        return try await call.computed(request) { () throws(ServiceError) in configuration(of: model) }
+    }
+
+    package func metadata(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        let model = try await model()
+        return try await call.computed(request) { () throws(ServiceError) in metadata(of: model) }
+    }
+
     /// The configuration that Triton's clients read in addition to the metadata, in the form of `ModelConfig`
     /// (model_config.proto in JSON). It has only the members that clients need to make requests.
-    package func configuration(of model: Model, named name: String) -> HTTPResponse {
+    private func configuration(of model: Model) -> HTTPResponse {
         let description = model.description
         let features = description.inputs + description.outputs
         // If every tensor has a batch axis, extents are reported without it; otherwise as they are.
@@ -120,7 +132,7 @@ package struct MetadataHandler: Sendable {
         return Self.json(writer)
     }
 
-    package func metadata(of model: Model, named name: String) -> HTTPResponse {
+    private func metadata(of model: Model) -> HTTPResponse {
         let versions = repository.records.filter { $0.name == name && $0.model != nil }.map(\.version)
         var writer = JSONWriter(capacity: 1024)
         writer.object { writer in

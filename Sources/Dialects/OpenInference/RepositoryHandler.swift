@@ -3,18 +3,20 @@ package import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
-package import Repository
+internal import Repository
+internal import ServiceCore
+package import Tasks
 package import WireFormats
 
 /// Answers the model repository extension: the index, and requests to load and unload models.
 ///
 /// The permission to load and unload has been checked before: ``RepositoryControl``.
-package struct RepositoryHandler: Sendable {
-    package let repository: ModelRepository
+package struct RepositoryHandler: CallHandler {
+    private let call: Call
+    private var name: String { call.path.name }
+    private var repository: ModelRepository { call.parts.repository }
 
-    package init(repository: ModelRepository) {
-        self.repository = repository
-    }
+    package init(_ call: Call) { self.call = call }
 
     package func index(_ request: HTTPRequest) throws(ServiceError) -> HTTPResponse {
         let onlyReady = try flag("ready", in: request)
@@ -46,7 +48,8 @@ package struct RepositoryHandler: Sendable {
         }
     }
 
-    package func load(_ name: String) async throws(ServiceError) -> HTTPResponse {
+    package func load(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        try await readParameters(request, refusingOverrides: true)
         // Find new models and versions too.
         try await scan()
         do throws(InferenceError) {
@@ -57,7 +60,8 @@ package struct RepositoryHandler: Sendable {
         return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: Array("{}".utf8))
     }
 
-    package func unload(_ name: String) throws(ServiceError) -> HTTPResponse {
+    package func unload(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        try await readParameters(request, refusingOverrides: false)
         do throws(InferenceError) {
             try repository.unload(name)
         } catch {
@@ -92,8 +96,16 @@ package struct RepositoryHandler: Sendable {
         return isTrue
     }
 
+    /// Refuses a taught model; then reads the body, a long one in the client's turn.
+    private func readParameters(_ request: HTTPRequest, refusingOverrides: Bool) async throws(ServiceError) {
+        try call.parts.taught?.refuseControl(of: name)
+        try await call.read(request) { () throws(ServiceError) in
+            try checkParameters(request, refusingOverrides: refusingOverrides)
+        }
+    }
+
     /// Reads the body, which may be empty. Refuses parameters that describe the model: only its bundle does.
-    package func readParameters(_ request: HTTPRequest, refusingOverrides: Bool) throws(ServiceError) {
+    private func checkParameters(_ request: HTTPRequest, refusingOverrides: Bool) throws(ServiceError) {
         var override: String?
         try read(request) { (key, scanner) throws(JSONError) in
             guard key == "parameters" else { return try scanner.skip() }

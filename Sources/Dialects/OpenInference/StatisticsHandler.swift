@@ -3,19 +3,24 @@ internal import FoundationEssentials
 package import HTTPServer
 internal import Inference
 internal import JSON
-package import Repository
+internal import Repository
+internal import ServiceCore
 internal import SystemSupport
+package import Tasks
 package import WireFormats
 
 /// Answers `GET /v2/models[/{name}[/versions/{v}]]/stats`: the statistics of each loaded version since its load.
-package struct StatisticsHandler: Sendable {
-    package let repository: ModelRepository
+package struct StatisticsHandler: CallHandler {
+    private let call: Call
 
-    package init(repository: ModelRepository) {
-        self.repository = repository
+    package init(_ call: Call) throws(ServiceError) {
+        try call.refuseTaught()
+        self.call = call
     }
 
-    package func respond(_ name: String?, version: String?) throws(ServiceError) -> HTTPResponse {
+    package func respond(to _: HTTPRequest) throws(ServiceError) -> HTTPResponse {
+        let repository = call.parts.repository, version = call.path.version
+        let name = call.path.name.isEmpty ? nil : call.path.name
         let records: [ModelRecord]
         do throws(InferenceError) {
             records =

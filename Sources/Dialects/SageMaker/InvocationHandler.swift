@@ -1,27 +1,25 @@
 package import HTTPServer
-package import HTTPWire
+internal import HTTPWire
 internal import Inference
-package import Repository
-package import ServiceCore
-package import Settings
+internal import Repository
+internal import ServiceCore
+internal import Settings
 package import Tasks
 package import WireFormats
 
 /// Answers `POST /invocations` of Amazon SageMaker and the predictions of Vertex AI: JSON as in TensorFlow Serving, a
 /// picture or a form by the model's task.
-package struct InvocationHandler: Sendable {
-    package let repository: ModelRepository
-    package let live: LiveSettings
-    package let metrics: ServiceMetrics
-    package let work: WorkQueue
+package struct InvocationHandler: PredictionHandler {
+    package let call: Call
+    package let asked: (name: String, version: String?)
 
-    package init(repository: ModelRepository, live: LiveSettings, metrics: ServiceMetrics, work: WorkQueue) {
-        self.repository = repository
-        self.live = live
-        self.metrics = metrics
-        self.work = work
+    package init(_ call: Call) throws(ServiceError) {
+        self.call = call
+        let (name, version) = try Self.attributes(call.head)
+        asked = (name ?? call.path.name, version ?? call.path.version)
     }
-    private var settings: Settings { live.settings }
+
+    package static var answersTaughtModels: Bool { ClassifyTask.answersTaughtModels }
 
     package func respond(to request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> HTTPResponse {
         let type = (request.head.value(of: "content-type") ?? "").lowercased()
@@ -34,11 +32,13 @@ package struct InvocationHandler: Sendable {
         // A form begins with dashes, like a negative number.
         if !type.hasPrefix("multipart/"), PredictTask.isJSON(request.body, type: type) {
             if let taught = choice.taught { throw taught.refusal(choice.name) }
-            return try await PredictHandler(repository: repository, settings: settings, metrics: metrics, work: work)
-                .respond(to: request, choice, takesList: true)
+            var handler = try PredictHandler(call)
+            handler.takesList = true
+            return try await handler.respond(to: request, choice)
         }
         if choice.taught != nil { return try await run(ClassifyTask.self, ClassifyQuery(), request, choice) }
-        let model = try await choice.model(in: repository, deadline: request.deadline(nil, settings: settings))
+        let model = try await choice.model(
+            in: call.parts.repository, deadline: request.deadline(nil, settings: call.live.settings))
         if model.isImageClassifier { return try await run(ClassifyTask.self, ClassifyQuery(), request, choice) }
         if let task = model.tasks.first {
             return try await run(ObserveTask.self, ObserveQuery(task: task), request, choice)
@@ -55,10 +55,7 @@ package struct InvocationHandler: Sendable {
     private func run<Job: PredictionTask>(
         _: Job.Type, _ query: Job.Query, _ request: HTTPRequest, _ choice: ModelChoice
     ) async throws(ServiceError) -> HTTPResponse {
-        var query = query
-        try query.read(request.head.target, settings: settings)
-        return try await PredictionRunner<Job>(repository: repository, live: live, metrics: metrics, work: work)
-            .respond(to: request, query, choice)
+        try await PredictionRunner<Job>(call, query).respond(to: request, choice)
     }
 
     // MARK: The model
@@ -66,7 +63,7 @@ package struct InvocationHandler: Sendable {
     /// The model and version that a request names in `X-Amzn-SageMaker-Custom-Attributes`, in the form of SageMaker's
     /// container for TensorFlow Serving: `tfs-model-name=m,tfs-model-version=2,tfs-method=predict`. Other attributes
     /// are the client's own.
-    package static func attributes(_ head: RequestHead) throws(ServiceError) -> (name: String?, version: String?) {
+    private static func attributes(_ head: RequestHead) throws(ServiceError) -> (name: String?, version: String?) {
         var name: String?, version: String?
         for field in head.values(of: "x-amzn-sagemaker-custom-attributes") {
             for part in field.split(separator: ",") {
@@ -88,8 +85,8 @@ package struct InvocationHandler: Sendable {
 
     /// The model for a request that names none: the one of the settings, the only one, or the default of the first task
     /// that has one.
-    package static func defaultName(_ repository: ModelRepository, _ settings: Settings) throws(ServiceError) -> String
-    {
+    package func defaultName() throws(ServiceError) -> String {
+        let settings = call.live.settings, repository = call.parts.repository
         guard settings.defaultModel.isEmpty else { return settings.defaultModel }
         let names = repository.names
         if names.count == 1, let name = names.first { return name }

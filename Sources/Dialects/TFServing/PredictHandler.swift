@@ -3,41 +3,39 @@ package import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
-package import Repository
-package import ServiceCore
-package import Settings
+internal import Repository
+internal import ServiceCore
+internal import Settings
 internal import SystemSupport
 package import Tasks
 package import WireFormats
 
 /// Answers `POST /v1/models/{name}:predict` like TensorFlow Serving and KServe's version 1: with the model's own
 /// tensors as inputs and outputs, and encoded pictures if the bundle describes their conversion to tensors.
-package struct PredictHandler: Sendable {
-    package let repository: ModelRepository
-    package let settings: Settings
-    package let metrics: ServiceMetrics
-    package let work: WorkQueue
+package struct PredictHandler: PredictionHandler {
+    package let call: Call
+    private let version: String?
+    /// True if a bare list counts as `instances`, as sent by SageMaker's clients.
+    var takesList = false
+    private var settings: Settings { call.live.settings }
 
-    package init(repository: ModelRepository, settings: Settings, metrics: ServiceMetrics, work: WorkQueue) {
-        self.repository = repository
-        self.settings = settings
-        self.metrics = metrics
-        self.work = work
+    package init(_ call: Call) throws(ServiceError) {
+        self.call = call
+        version = try call.version()
     }
 
-    /// - Parameter takesList: whether a bare list counts as `instances`, as sent by SageMaker's clients.
-    package func respond(
-        to request: HTTPRequest, _ choice: ModelChoice, takesList: Bool = false
-    ) async throws(ServiceError) -> HTTPResponse {
+    package var asked: (name: String, version: String?) { (call.path.name, version) }
+
+    package func respond(to request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> HTTPResponse {
         var options = PredictionOptions()
         options.claim = choice.claim
         options.deadline = request.deadline(nil, settings: settings)
         options.keeps = choice.route?.sample
-        let model = try await choice.model(in: repository, deadline: options.deadline)
+        let model = try await choice.model(in: call.parts.repository, deadline: options.deadline)
         try model.refusePipeline(choice.name)
         let answer = RunRequest(request, model: model, name: choice.name, options: options, shadow: choice.route)
         let run = TensorRun(
-            slots: SlotRun(model: model, options: options, metrics: metrics), name: choice.name,
+            slots: SlotRun(model: model, options: options, metrics: call.parts.metrics), name: choice.name,
             receiving: answer.receiving)
         // Reading a long body takes as long as a prediction, so do it in a slot.
         let isCompressed = try CompressedBody.isCompressed(request.head)
@@ -63,7 +61,8 @@ package struct PredictHandler: Sendable {
                 shadow = run.shadow(of: item, first, choice.route, isAlone: false)
             }
             let size = outputs.reduce(0) { $0 + $1.value.byteCount }, ask = shadow
-            return try await work.read(size, for: choice.claim, until: options.deadline) { (_) throws(ServiceError) in
+            return try await call.parts.work.read(size, for: choice.claim, until: options.deadline) {
+                (_) throws(ServiceError) in
                 try Self.response(answer, outputs, writer, ask)
             }
         }

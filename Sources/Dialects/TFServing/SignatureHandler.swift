@@ -1,30 +1,38 @@
 internal import FlowControl
 package import HTTPServer
 internal import HTTPWire
-package import Inference
+internal import Inference
 internal import JSON
-package import Repository
-package import Settings
+internal import Repository
+internal import ServiceCore
+internal import Settings
 internal import SystemSupport
-internal import Tasks
+package import Tasks
 package import WireFormats
 
 /// Answers `GET /v1/models/{name}/metadata` in the form of TensorFlow Serving's `GetModelMetadataResponse` as JSON: the
 /// model's only signature.
-package struct SignatureHandler: Sendable {
-    package let repository: ModelRepository
-    package let settings: Settings
+package struct SignatureHandler: CallHandler {
+    private let call: Call
+    private let version: String?
+    private var name: String { call.path.name }
 
-    package init(repository: ModelRepository, settings: Settings) {
-        self.repository = repository
-        self.settings = settings
+    package init(_ call: Call) throws(ServiceError) {
+        try call.refuseTaught()
+        self.call = call
+        version = try call.version()
     }
 
-    package func model(named name: String, version: String?) async throws(ServiceError) -> Model {
+    package func respond(to request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        let model = try await model()
+        return try await call.computed(request) { () throws(ServiceError) in answer(model) }
+    }
+
+    private func model() async throws(ServiceError) -> Model {
         let model: Model
         do throws(InferenceError) {
-            model = try await repository.model(
-                named: name, version: version, deadline: .now + .seconds(settings.deadline))
+            model = try await call.parts.repository.model(
+                named: name, version: version, deadline: .now + .seconds(call.live.settings.deadline))
         } catch {
             throw ServiceError(error)
         }
@@ -32,7 +40,7 @@ package struct SignatureHandler: Sendable {
         return model
     }
 
-    package func answer(_ model: Model, named name: String) -> HTTPResponse {
+    private func answer(_ model: Model) -> HTTPResponse {
         var writer = JSONWriter(capacity: 1024)
         writer.object { writer in
             writer.key("model_spec")

@@ -14,21 +14,21 @@ internal import WireFormats
 /// The responder of Ocelli: routes requests to their handlers and converts all failures to one form of error.
 /// Thread-safe.
 package final class Service: HTTPResponder {
-    let repository: ModelRepository
+    private let parts: ServiceParts
     private let live: Mutex<LiveSettings>
-    /// The taught models; nil if teaching is turned off.
-    let taught: TaughtModels?
-    let metrics: ServiceMetrics
     private let log: Log
     private let listenerRoutes: ListenerRoutes
     private let vertex: VertexRoutes
     private let isDraining = Atomic<Bool>(false)
     private let clients = ClientLimits()
-    let updates = UpdateGate()
-    let shadows: Shadows
+    private let shadows: Shadows
     private let shared: SharedPredictions
-    let work: WorkQueue
     private let server = Mutex(Watched())
+
+    var repository: ModelRepository { parts.repository }
+    var taught: TaughtModels? { parts.taught }
+    private var metrics: ServiceMetrics { parts.metrics }
+    private var work: WorkQueue { parts.work }
 
     /// The server that `/metrics` reports. Weak, because it owns the service.
     private struct Watched: Sendable {
@@ -42,14 +42,11 @@ package final class Service: HTTPResponder {
         metrics: ServiceMetrics, log: Log
     ) {
         self.vertex = vertex
-        self.repository = repository
-        self.taught = taught
+        parts = ServiceParts(repository: repository, taught: taught, metrics: metrics, work: work)
         shadows = Shadows(repository)
         self.listenerRoutes = listenerRoutes
         live = Mutex(settings)
         shared = SharedPredictions(settings.settings)
-        self.work = work
-        self.metrics = metrics
         self.log = log
         limitWork(settings.settings)
     }
@@ -98,15 +95,15 @@ package final class Service: HTTPResponder {
             try Self.checkOrigin(
                 RequestOrigin(head: head, remote: source.remote, isProxied: source.isProxied), of: method, live)
             let sender = ClientIdentity(source.client, token: token)
-            guard method.access == .infer || method.access == .teach else {
-                return try method.handler.decide(
-                    Call(service: self, match: match, head: head, live: live, place: place, sender: sender))
+            let isCounted = method.access == .infer || method.access == .teach
+            if isCounted {
+                try clients.check(sender, rate: live.settings.clientRate, most: live.settings.clientInFlight)
             }
-            try clients.check(sender, rate: live.settings.clientRate, most: live.settings.clientInFlight)
             return try method.handler.decide(
+                self,
                 Call(
-                    service: self, match: match, head: head, live: live, place: place, sender: sender,
-                    client: sender))
+                    parts: parts, path: match.path, head: head, live: live, place: place, sender: sender,
+                    client: isCounted ? sender : nil))
         } catch {
             if let answer = preflight(head, live, listener: source.listener) { return .answer(answer) }
             return .answer(reporting(response(error, at: place, requestID: requestID), live, place))
@@ -128,25 +125,6 @@ package final class Service: HTTPResponder {
         let live = live.withLock { $0 }
         guard let match = match(head.target.path, head.method, live) else { return false }
         return match.resource.isProbe && isOn(match.resource, live)
-    }
-
-    /// The fields of an answer that depend on its route, even if the request is refused.
-    package struct Place: Sendable {
-        /// The resource's name for the metrics.
-        var label = "none"
-        /// The dialect of errors; nil for Ocelli's own.
-        var dialect: Dialect?
-        /// The fields for pages of other origins; empty if they may not use the route.
-        var fields: [(name: String, value: String)] = []
-
-        init() {}
-
-        /// - Parameter access: the class of the requested method.
-        init(_ resource: Table.Resource, access: AccessClass?, _ head: RequestHead, _ live: LiveSettings) {
-            label = resource.label
-            dialect = resource.dialect
-            if let cors = live.cors, CORSPolicy.concerns(access) { fields = cors.fields(for: head) }
-        }
     }
 
     /// Answers the preflight request of a page of another origin (CORS), without a token. Returns nil if the request is
@@ -183,7 +161,7 @@ package final class Service: HTTPResponder {
         let found = Self.routes.match(path)
         if let found, found.hasVerb, found.resource.method(method) == nil || !isOn(found.resource, live),
             let named = Self.routes.match(path, verbs: false), named.resource.method(method) != nil,
-            (try? repository.records(of: named.name, version: named.version)) != nil
+            (try? repository.records(of: named.path.name, version: named.path.version)) != nil
         {
             return named
         }
@@ -264,12 +242,48 @@ package final class Service: HTTPResponder {
         }
     }
 
+    /// Answers a prediction with the model that is chosen now, or shares the answer of an equal request.
+    func predict<Job: PredictionHandler>(_ job: Job) throws(ServiceError) -> BodyAdmission {
+        let choice = try choose(for: job)
+        return accept(job.call) { [self] (request) async throws(ServiceError) in
+            try await choice.answer(request, sharing(job.call, readsQuery: Job.readsQuery)) {
+                (request, choice) async throws(ServiceError) in try await job.respond(to: request, choice)
+            }
+        }
+    }
+
+    /// The model of a request. Throws if there is no model of that name, or if its queue is full.
+    private func choose<Job: PredictionHandler>(for job: Job) throws(ServiceError) -> ModelChoice {
+        let call = job.call, (given, version) = job.asked
+        let isNamed = !given.isEmpty
+        let name = if isNamed { given } else { try job.defaultName() }
+        let claim = Claim(client: call.client?.number ?? 0)
+        if let taught, taught.owns(name) {
+            guard Job.answersTaughtModels else { throw taught.refusal(name) }
+            let ready = try taught.check(try taught.find(name), version: version)
+            if let refusal = ready?.limiter.announce(claim: claim) { throw ServiceError(refusal) }
+            return ModelChoice(
+                name: name, version: version, ready: ready, isNamed: isNamed, claim: claim, taught: taught)
+        }
+        let route =
+            version == nil ? shadows.route(name, call.head, sender: call.client, settings: call.live.settings) : nil
+        let asked = route.flatMap { $0.isShare ? $0.candidate : nil } ?? version
+        let ready: Model?
+        do throws(InferenceError) {
+            ready = try repository.readyModel(named: name, version: asked)
+        } catch {
+            throw ServiceError(error)
+        }
+        if let refusal = ready?.limiter.announce(claim: claim) { throw ServiceError(refusal) }
+        return ModelChoice(name: name, version: version, ready: ready, isNamed: isNamed, claim: claim, route: route)
+    }
+
     /// The requests that may share a prediction's answer; nil for an answer that must not be shared.
     /// - Parameter readsQuery: whether the route reads parameters of the query.
-    static func sharing(_ call: Call, readsQuery: Bool) -> SharedPredictions.Scope? {
+    private func sharing(_ call: Call, readsQuery: Bool) -> SharedPredictions.Scope? {
         guard let client = call.client else { return nil }
         return SharedPredictions.Scope(
-            shared: call.service.shared, settingsNumber: call.live.number, deadline: call.live.settings.deadline,
+            shared: shared, settingsNumber: call.live.number, deadline: call.live.settings.deadline,
             maxDeadline: call.live.settings.maxDeadline, client: client, readsQuery: readsQuery)
     }
 
@@ -319,5 +333,17 @@ package final class Service: HTTPResponder {
             tag: place.label)
         response.note = ErrorNote(error)
         return response
+    }
+}
+
+extension Place {
+    /// - Parameter access: the class of the requested method.
+    fileprivate init(
+        _ resource: Service.Table.Resource, access: AccessClass?, _ head: RequestHead, _ live: LiveSettings
+    ) {
+        self.init()
+        label = resource.label
+        dialect = resource.dialect
+        if let cors = live.cors, CORSPolicy.concerns(access) { fields = cors.fields(for: head) }
     }
 }

@@ -43,11 +43,14 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
     package var isFixed: Bool { !parts.contains { if case .word = $0 { false } else { true } } }
 
     /// The values of a template's placeholders in a path.
-    package struct Names {
-        var name = ""
-        var version: String?
-        var label: String?
-        var id: String?
+    package struct Names: Sendable {
+        /// The model's name; empty if the path has none.
+        package var name = ""
+        package var version: String?
+        /// The label of a version; nil if the path has none.
+        package var label: String?
+        /// The identifier of a part of the model; nil if the path has none.
+        package var id: String?
     }
 
     /// The values of the placeholders in a path; nil if the path does not match.

@@ -79,22 +79,13 @@ package struct RouteTable<Handler: Sendable>: Sendable {
     /// The resource of a path, and the values of its placeholders.
     package struct Match: Sendable {
         package let resource: Resource
-        /// The model's name; empty if the path has none.
-        package let name: String
-        package let version: String?
-        /// The label of a version; nil if the path has none.
-        package let versionLabel: String?
-        /// The identifier of a part of the model; nil if the path has none.
-        package let id: String?
+        package let path: PathTemplate.Names
         /// True if the path ends with a verb, which may also be the end of a name: `/v1/models/m:predict`.
         package let hasVerb: Bool
 
-        package init(_ resource: Resource, _ names: PathTemplate.Names = .init(), hasVerb: Bool = false) {
+        package init(_ resource: Resource, _ path: PathTemplate.Names = .init(), hasVerb: Bool = false) {
             self.resource = resource
-            name = names.name
-            version = names.version
-            versionLabel = names.label
-            id = names.id
+            self.path = path
             self.hasVerb = hasVerb
         }
     }

@@ -4,36 +4,31 @@ internal import HTTPWire
 internal import ImagePipeline
 internal import Inference
 internal import JSON
-package import Repository
+internal import Repository
+internal import ServiceCore
+internal import Settings
 internal import SystemSupport
 internal import Teaching
 package import WireFormats
 
 /// Answers `GET /v1/models` and `GET /v1/models/{name}`.
-package struct ModelsHandler: Sendable {
-    package let repository: ModelRepository
-    /// The taught models; nil if teaching is turned off.
-    package let taught: TaughtModels?
-    package let defaultModel: @Sendable () -> String?
-    /// True if the description of one model includes the members for clients of TensorFlow Serving.
-    package var hasVersionStatus = false
+package struct ModelsHandler: CallHandler {
+    private let call: Call
+    private let version: String?
+    private var repository: ModelRepository { call.parts.repository }
+    private var taught: TaughtModels? { call.parts.taught }
 
-    package init(
-        repository: ModelRepository, taught: TaughtModels?, defaultModel: @escaping @Sendable () -> String?,
-        hasVersionStatus: Bool = false
-    ) {
-        self.repository = repository
-        self.taught = taught
-        self.defaultModel = defaultModel
-        self.hasVersionStatus = hasVersionStatus
+    package init(_ call: Call) throws(ServiceError) {
+        self.call = call
+        version = try call.version()
     }
 
-    package func list() -> HTTPResponse {
+    package func list(_: HTTPRequest) -> HTTPResponse {
         var writer = JSONWriter(capacity: 4096)
         let records = Dictionary(grouping: repository.records, by: \.name)
         writer.object { writer in
             writer.key("default")
-            if let name = defaultModel() { writer.string(name) } else { writer.null() }
+            if let name = try? repository.defaultName(call.live.settings) { writer.string(name) } else { writer.null() }
             writer.key("models")
             writer.array { writer in
                 for name in (records.keys + (taught?.names ?? [])).sorted() {
@@ -48,7 +43,8 @@ package struct ModelsHandler: Sendable {
         return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: writer.bytes)
     }
 
-    package func describe(_ name: String, version: String?) throws(ServiceError) -> HTTPResponse {
+    package func describe(_: HTTPRequest) throws(ServiceError) -> HTTPResponse {
+        let name = call.path.name
         var writer = JSONWriter(capacity: 4096)
         if let taught, taught.owns(name) {
             if let version, let model = taught.model(name) { try taught.checkVersion(version, of: model) }
@@ -61,7 +57,9 @@ package struct ModelsHandler: Sendable {
         } catch {
             throw ServiceError(error)
         }
-        write(records, namesVersion: version != nil, hasStatus: hasVersionStatus, to: &writer)
+        // The members for clients of TensorFlow Serving.
+        let hasStatus = call.live.settings.dialects.contains(.tensorFlowServing)
+        write(records, namesVersion: version != nil, hasStatus: hasStatus, to: &writer)
         return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: writer.bytes)
     }
 

@@ -2,30 +2,39 @@ internal import FlowControl
 package import HTTPServer
 internal import HTTPWire
 internal import Inference
-package import Repository
-package import ServiceCore
+internal import Repository
+internal import ServiceCore
 internal import Settings
 internal import SystemSupport
 package import WireFormats
 
 /// Answers the requests of a task: reads the query and the items of a body (a picture, a form, or the task's own
 /// format), finds the model, and runs the items in slots.
-package struct PredictionRunner<Job: PredictionTask>: Sendable {
-    package let repository: ModelRepository
-    package let live: LiveSettings
-    package let metrics: ServiceMetrics
-    package let work: WorkQueue
+package struct PredictionRunner<Job: PredictionTask>: PredictionHandler {
+    package let call: Call
+    private let query: Job.Query
+    private var settings: Settings { call.live.settings }
+    private var repository: ModelRepository { call.parts.repository }
 
-    package init(repository: ModelRepository, live: LiveSettings, metrics: ServiceMetrics, work: WorkQueue) {
-        self.repository = repository
-        self.live = live
-        self.metrics = metrics
-        self.work = work
+    /// Reads the query of the call's target.
+    /// - Parameter query: a query without parameters.
+    package init(_ call: Call, _ query: Job.Query) throws(ServiceError) {
+        var query = query
+        try query.read(call.head.target, settings: call.live.settings)
+        self.call = call
+        self.query = query
     }
-    private var settings: Settings { live.settings }
+
+    package static var answersTaughtModels: Bool { Job.answersTaughtModels }
+    package static var readsQuery: Bool { true }
+    package func defaultName() throws(ServiceError) -> String { try defaultName(query) }
+
+    private func defaultName(_ query: Job.Query) throws(ServiceError) -> String {
+        try Job.defaultName(query, in: repository, settings)
+    }
 
     package func respond(
-        to request: HTTPRequest, _ query: Job.Query, _ choice: ModelChoice
+        to request: HTTPRequest, _ choice: ModelChoice
     ) async throws(ServiceError) -> HTTPResponse {
         try request.head.refuseContentCodings()
         var query = query
@@ -37,8 +46,8 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
             if Job.takesInputs { found = try await model(query, choice, until: deadline) }
             form = try await FormParts.read(
                 request.body, boundary: boundary, most: settings.maxBatch, names: query.names,
-                inputs: found.map { FormParts.Inputs($0.model.description) } ?? .none, in: work, for: choice.claim,
-                until: deadline)
+                inputs: found.map { FormParts.Inputs($0.model.description) } ?? .none, in: call.parts.work,
+                for: choice.claim, until: deadline)
         }
         if let form = form?.parameters, !form.isEmpty {
             try query.read(request.head.target, form: form, settings: settings)
@@ -51,7 +60,7 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
             request, model: chosen.model, name: chosen.name, options: wanted,
             taught: chosen.taught, shadow: choice.route.flatMap { $0.name == chosen.name ? $0 : nil })
         let job = try Job(run, query, of: request, settings: settings)
-        let items = ItemsRun(job: job, request: run, metrics: metrics, explain: query.picture.explain)
+        let items = ItemsRun(job: job, request: run, metrics: call.parts.metrics, explain: query.picture.explain)
         if let count = form?.pictures.count, !Job.takesLists, count > 1 {
             throw .badRequest("expected one picture, found \(count): this route answers one at a time")
         }
@@ -110,7 +119,7 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
             return Chosen(model: run.embedder, name: run.name, taught: run)
         }
         let (model, name) = try await choice.model(in: repository, deadline: deadline, fits: { Job.fits($0, query) }) {
-            () throws(ServiceError) in try Job.defaultName(query, in: repository, settings)
+            () throws(ServiceError) in try defaultName(query)
         }
         return Chosen(model: model, name: name)
     }

@@ -2,27 +2,30 @@ package import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
-package import Repository
-package import Rollout
+internal import Repository
+internal import Rollout
 internal import ServiceCore
-package import Settings
+internal import Settings
 internal import SystemSupport
 package import WireFormats
 
 /// Answers `/v1/models/{name}/rollout`: the plan, and its state and results.
-package struct RolloutHandler: Sendable {
-    package let repository: ModelRepository
-    package let settings: Settings
+package struct RolloutHandler: CallHandler {
+    private let call: Call
+    private var name: String { call.path.name }
+    private var repository: ModelRepository { call.parts.repository }
 
-    package init(repository: ModelRepository, settings: Settings) {
-        self.repository = repository
-        self.settings = settings
+    package init(_ call: Call) throws(ServiceError) {
+        try call.refuseTaught()
+        self.call = call
     }
 
     /// The maximum size of a body, in bytes: a plan has at most a hundred labels.
     private static let largest = 1 << 20
 
-    package func answer(_ name: String) throws(ServiceError) -> HTTPResponse {
+    package func describe(_: HTTPRequest) throws(ServiceError) -> HTTPResponse { try answer() }
+
+    private func answer() throws(ServiceError) -> HTTPResponse {
         let status: ModelRepository.RolloutStatus
         do throws(InferenceError) {
             status = try repository.rolloutStatus(of: name)
@@ -33,29 +36,28 @@ package struct RolloutHandler: Sendable {
             status: .ok, fields: [("Content-Type", "application/json")], body: RolloutAnswer.json(status))
     }
 
-    /// - Parameter plan: the result of ``plan(_:)``.
-    package func set(_ name: String, _ plan: RolloutPlan, _ request: HTTPRequest) async throws(ServiceError)
-        -> HTTPResponse
-    {
+    package func set(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        let plan = try await call.read(request) { () throws(ServiceError) in try self.plan(request) }
         do throws(RolloutRefusal) {
-            try await repository.setRollout(of: name, plan, deadline: request.deadline(nil, settings: settings))
+            try await repository.setRollout(
+                of: name, plan, deadline: request.deadline(nil, settings: call.live.settings))
         } catch {
             throw ServiceError(error)
         }
-        return try answer(name)
+        return try answer()
     }
 
-    package func delete(_ name: String) async throws(ServiceError) -> HTTPResponse {
+    package func delete(_: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
         do throws(RolloutRefusal) {
             try await repository.deleteRollout(of: name)
         } catch {
             throw ServiceError(error)
         }
-        return try answer(name)
+        return try answer()
     }
 
     /// Parses the plan in a request's body.
-    package func plan(_ request: HTTPRequest) throws(ServiceError) -> RolloutPlan {
+    private func plan(_ request: HTTPRequest) throws(ServiceError) -> RolloutPlan {
         guard request.body.count <= Self.largest else {
             throw .badRequest("the body has \(request.body.count) bytes: expected a rollout of at most \(Self.largest)")
         }

@@ -1,30 +1,35 @@
-package import FlowControl
+internal import FlowControl
 package import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
-package import ServiceCore
-package import Settings
+internal import ServiceCore
+internal import Settings
 internal import SystemSupport
 internal import Teaching
 package import WireFormats
 
 /// Answers `POST /v1/taught/{name}/examples`: embeds pictures in slots of the embedder, and teaches them in one change.
-package struct ExamplesHandler: Sendable {
-    package let taught: TaughtModels
-    package let settings: Settings
-    package let metrics: ServiceMetrics
-    package let claim: Claim
-    package let work: WorkQueue
+package struct ExamplesHandler: CallHandler {
+    private let call: Call
+    private let taught: TaughtModels
+    private let query: TeachQuery
+    private var settings: Settings { call.live.settings }
+    private var metrics: ServiceMetrics { call.parts.metrics }
+    private var claim: Claim { call.claim }
+    private var work: WorkQueue { call.parts.work }
 
-    package init(
-        taught: TaughtModels, settings: Settings, metrics: ServiceMetrics, claim: Claim, work: WorkQueue
-    ) {
+    package init(_ call: Call) throws(ServiceError) {
+        let taught = try call.taughtModels()
+        var query = TeachQuery()
+        try query.read(call.head.target, settings: call.live.settings)
+        let model = try taught.find(call.path.name)
+        if let refusal = taught.readyEmbedder(model.view.state.embedder)?.limiter.announce(claim: call.claim) {
+            throw ServiceError(refusal)
+        }
+        self.call = call
         self.taught = taught
-        self.settings = settings
-        self.metrics = metrics
-        self.claim = claim
-        self.work = work
+        self.query = query
     }
 
     /// A picture of the request.
@@ -36,10 +41,7 @@ package struct ExamplesHandler: Sendable {
         var embedding: [Float]?
     }
 
-    /// - Parameter query: the query of the request's target.
-    package func respond(to request: HTTPRequest, _ name: String, _ query: TeachQuery) async throws(ServiceError)
-        -> HTTPResponse
-    {
+    package func respond(to request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
         try request.head.refuseContentCodings()
         var query = query
         var form: FormParts?
@@ -57,7 +59,7 @@ package struct ExamplesHandler: Sendable {
         guard let label = query.label else { throw TeachQuery.missing }
         var options = query.picture.options(of: request, settings: settings)
         options.claim = claim
-        let model = try taught.find(name)
+        let model = try taught.find(call.path.name)
         let embedder = try await taught.teacher(of: model, deadline: options.deadline)
         let state = model.view.state
         let ranges = form?.pictures ?? [0..<request.body.count]
@@ -80,7 +82,7 @@ package struct ExamplesHandler: Sendable {
         return await LongDecoding.run { _ in
             TaughtWriter.json(isNew ? .created : .ok) { writer in
                 TaughtWriter.write(
-                    name, model.view, condition, TaughtWriter.Addition(outcomes: outcomes, failures: failures),
+                    model.name, model.view, condition, TaughtWriter.Addition(outcomes: outcomes, failures: failures),
                     to: &writer)
             }
         }

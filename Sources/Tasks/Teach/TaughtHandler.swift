@@ -1,27 +1,27 @@
-package import FlowControl
+internal import FlowControl
 package import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
 internal import Repository
-package import ServiceCore
-package import Settings
+internal import ServiceCore
+internal import Settings
 internal import SystemSupport
 internal import Teaching
 package import WireFormats
 
 /// Answers the routes of taught models, except `POST .../examples`.
-package struct TaughtHandler: Sendable {
-    package let taught: TaughtModels
-    package let settings: Settings
-    package let claim: Claim
-    package let work: WorkQueue
+package struct TaughtHandler: CallHandler {
+    private let call: Call
+    private let taught: TaughtModels
+    private var name: String { call.path.name }
+    private var settings: Settings { call.live.settings }
+    private var claim: Claim { call.claim }
+    private var work: WorkQueue { call.parts.work }
 
-    package init(taught: TaughtModels, settings: Settings, claim: Claim, work: WorkQueue) {
-        self.taught = taught
-        self.settings = settings
-        self.claim = claim
-        self.work = work
+    package init(_ call: Call) throws(ServiceError) {
+        self.call = call
+        taught = try call.taughtModels()
     }
 
     private func deadline(of request: HTTPRequest) -> MonotonicInstant { request.deadline(nil, settings: settings) }
@@ -71,16 +71,15 @@ package struct TaughtHandler: Sendable {
         }
     }
 
-    package func describe(_ name: String, _ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+    package func describe(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
         let model = try taught.find(name), condition = await taught.condition(of: model)
         return try await work.run(for: claim, until: deadline(of: request)) { (_) throws(ServiceError) in
             TaughtWriter.json(.ok) { TaughtWriter.write(model.name, model.view, condition, to: &$0) }
         }
     }
 
-    package func examples(
-        _ name: String, _ query: ExamplesQuery, _ request: HTTPRequest
-    ) async throws(ServiceError) -> HTTPResponse {
+    package func examples(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        let query = try ExamplesQuery(call.head.target)
         let all = try taught.find(name).view.state.examples
         return try await work.run(
             for: claim.working(WorkQueue.writingTime(labels: 10 * query.limit)), until: deadline(of: request)
@@ -92,7 +91,7 @@ package struct TaughtHandler: Sendable {
 
     // MARK: Creating and removing
 
-    package func create(_ name: String, _ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+    package func create(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
         do throws(TeachingError) { try TaughtNames.check(name: name) } catch { throw ServiceError(error) }
         let body = try await work.read(request.body.count, for: claim, until: deadline(of: request)) {
             (_) throws(ServiceError) in try CreationBody(request)
@@ -144,7 +143,7 @@ package struct TaughtHandler: Sendable {
         }
     }
 
-    package func delete(_ name: String, _ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+    package func delete(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
         guard taught.owns(name) else {
             throw ServiceError(.notFound, "there is no taught model \"\(name.prefix(80))\"")
         }
@@ -170,10 +169,8 @@ package struct TaughtHandler: Sendable {
 
     // MARK: Changing
 
-    package func forget(_ name: String, example text: String, _ request: HTTPRequest) async throws(ServiceError)
-        -> HTTPResponse
-    {
-        let model = try taught.find(name)
+    package func forgetExample(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        let model = try taught.find(name), text = call.path.id ?? ""
         guard let id = ExampleID(text) else {
             throw ServiceError(
                 .notFound,
@@ -185,18 +182,15 @@ package struct TaughtHandler: Sendable {
         }
     }
 
-    package func forget(_ name: String, label: String, _ request: HTTPRequest) async throws(ServiceError)
-        -> HTTPResponse
-    {
-        try await change(try taught.find(name), "a class forgotten", request) { (model) throws(TeachingError) in
+    package func forgetClass(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        guard let label = try TeachQuery.label(in: call.head.target) else { throw TeachQuery.missing }
+        return try await change(try taught.find(name), "a class forgotten", request) { (model) throws(TeachingError) in
             try model.forget(label: label)
         }
     }
 
-    package func serve(_ name: String, _ version: String, _ request: HTTPRequest) async throws(ServiceError)
-        -> HTTPResponse
-    {
-        let model = try taught.find(name)
+    package func serve(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        let model = try taught.find(name), version = call.path.version ?? ""
         guard let number = TaughtModels.number(version) else {
             throw ServiceError(
                 .versionNotFound, "\(name) keeps no version \"\(version.prefix(40))\": versions are whole numbers")

@@ -1,39 +1,47 @@
-package import FlowControl
+internal import FlowControl
 package import HTTPServer
 internal import HTTPWire
-package import Inference
+internal import Inference
 internal import JSON
-package import Repository
+internal import Repository
 package import ServiceCore
-internal import Synchronization
+internal import Settings
 package import WireFormats
 
 /// Answers `POST /v1/models/{name}/update`: creates a new version of an updatable Core ML model from examples.
-package struct UpdateHandler: Sendable {
-    package let repository: ModelRepository
-    package let room: ModelRepository.UpdateRoom
-    package let work: WorkQueue
-    package let claim: Claim
-    /// Logs an update.
-    package let log: @Sendable (String) -> Void
+package struct UpdateHandler: CallHandler {
+    private let call: Call
+    private let taught: TaughtModels
+    private let query: UpdateQuery
+    private var repository: ModelRepository { call.parts.repository }
+    private var claim: Claim { call.claim }
+    private var work: WorkQueue { call.parts.work }
 
-    package init(
-        repository: ModelRepository, room: ModelRepository.UpdateRoom, work: WorkQueue, claim: Claim,
-        log: @escaping @Sendable (String) -> Void
-    ) {
-        self.repository = repository
-        self.room = room
-        self.work = work
-        self.claim = claim
-        self.log = log
+    package init(_ call: Call) throws(ServiceError) {
+        taught = try call.taughtModels()
+        try call.refuseTaught()
+        var query = UpdateQuery()
+        try query.read(call.head.target, settings: call.live.settings)
+        do throws(InferenceError) {
+            _ = try call.parts.repository.updateSource(of: call.path.name)
+        } catch {
+            throw ServiceError(error)
+        }
+        // Check now, before the client sends a body in vain.
+        try call.parts.updates.check()
+        self.call = call
+        self.query = query
     }
 
     /// The maximum bytes of the features of all examples.
     private static let mostFeatures = 256 << 20
 
-    package func respond(
-        _ name: String, _ request: HTTPRequest, _ options: PredictionOptions
-    ) async throws(ServiceError) -> HTTPResponse {
+    package func respond(to request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        let settings = call.live.settings
+        let room = taught.store.room(forVersions: settings.taughtKeepVersions)
+        try call.parts.updates.enter()
+        defer { call.parts.updates.leave() }
+        let name = call.path.name, options = query.picture.options(of: request, settings: settings)
         try request.head.refuseContentCodings()
         let content = request.body
         let body = try await work.read(content.count, for: claim, until: options.deadline) {
@@ -57,7 +65,7 @@ package struct UpdateHandler: Sendable {
         } catch {
             throw ServiceError(error)
         }
-        log(
+        taught.log.info(
             "model \(name) version \(version) is version \(source.version) updated with \(examples.count) "
                 + "example\(examples.count == 1 ? "" : "s")\(outcome.losses.isEmpty ? "" : " in \(outcome.losses.count) epochs")"
         )
@@ -116,31 +124,6 @@ package struct UpdateHandler: Sendable {
             }
         }
         return HTTPResponse(status: .created, fields: [("Content-Type", "application/json")], body: writer.bytes)
-    }
-}
-
-/// Admits one update at a time, because an update computes for long and holds its examples in memory. Thread-safe.
-package final class UpdateGate: Sendable {
-    private let isTaken = Atomic(false)
-
-    package init() {}
-
-    /// Begins an update.
-    /// - Throws: `overloaded` if another update is in progress.
-    package func enter() throws(ServiceError) {
-        try check()
-        guard !isTaken.exchange(true, ordering: .acquiring) else { throw Self.refusal }
-    }
-
-    package func leave() { isTaken.store(false, ordering: .releasing) }
-
-    /// Throws if another update is in progress, to refuse a request before its body is sent.
-    package func check() throws(ServiceError) {
-        guard !isTaken.load(ordering: .relaxed) else { throw Self.refusal }
-    }
-
-    private static var refusal: ServiceError {
-        ServiceError(.overloaded, "another update is under way: one is done at a time", retryAfter: 5)
     }
 }
 
