@@ -70,6 +70,9 @@ let package = Package(
         // Swift over CSystem: threads, clocks, guarded values, errors of system calls.
         .target(name: "SystemSupport", dependencies: ["CSystem"], swiftSettings: strict),
 
+        // Choices of settings that other targets use too.
+        .target(name: "Choices", swiftSettings: strict),
+
         // JSON text: scanned into typed memory, written, and located where it is wrong.
         .target(name: "JSON", swiftSettings: strict),
 
@@ -78,12 +81,14 @@ let package = Package(
         .target(
             name: "HTTPServer", dependencies: ["CSystem", "HTTPWire", "JSON", "SystemSupport"],
             swiftSettings: strict + confined),
-        .target(name: "ImagePipeline", dependencies: ["CJPEG", "CPNG", "CResample", "CWebP"], swiftSettings: strict),
+        .target(
+            name: "ImagePipeline", dependencies: ["CJPEG", "CPNG", "CResample", "CWebP", "Choices"],
+            swiftSettings: strict),
         // Pictures that are decoded in processes of their own.
         .target(
             name: "ConfinedDecoding", dependencies: ["CConfinedCodecs", "CSystem", "ImagePipeline", "SystemSupport"],
             swiftSettings: strict),
-        .target(name: "FlowControl", dependencies: ["SystemSupport"], swiftSettings: strict),
+        .target(name: "FlowControl", dependencies: ["Choices", "SystemSupport"], swiftSettings: strict),
         // Readers of file formats, one each, for everything below.
         .target(name: "FileFormats", dependencies: ["CInflate", "JSON"], swiftSettings: strict),
         // What model files and the files beside them say.
@@ -103,7 +108,9 @@ let package = Package(
         // Features, and the protocols of engines.
         .target(
             name: "EngineAPI",
-            dependencies: ["CoreMLImport", "FileFormats", "FlowControl", "ImagePipeline", "JSON", "SystemSupport"],
+            dependencies: [
+                "Choices", "CoreMLImport", "FileFormats", "FlowControl", "ImagePipeline", "JSON", "SystemSupport",
+            ],
             swiftSettings: strict),
         // The engines, one target each, and the files that they read with help.
         .target(
@@ -149,12 +156,12 @@ let package = Package(
         .target(
             name: "Repository",
             dependencies: [
-                "Bundles", "CoreMLImport", "EngineAPI", "EngineImporters", "FileFormats", "FlowControl",
+                "Bundles", "Choices", "CoreMLImport", "EngineAPI", "EngineImporters", "FileFormats", "FlowControl",
                 "ImagePipeline", "Inference", "JSON", "ModelFacts", "Rollout", "SystemSupport",
             ],
             swiftSettings: strict),
         // The one table of settings, its loader and its documents.
-        .target(name: "Settings", dependencies: ["JSON", "SystemSupport"], swiftSettings: strict),
+        .target(name: "Settings", dependencies: ["Choices", "JSON", "SystemSupport"], swiftSettings: strict),
         // The settings that a daemon or a command runs models by.
         .target(
             name: "ServicePlanning",
@@ -175,8 +182,8 @@ let package = Package(
         .target(
             name: "ServiceCore",
             dependencies: [
-                "CSystem", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "JSON", "Repository",
-                "Rollout", "ServicePlanning", "Settings", "SystemSupport", "WireFormats",
+                "CSystem", "Choices", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "JSON",
+                "Repository", "Rollout", "ServicePlanning", "Settings", "SystemSupport", "WireFormats",
             ],
             // One binary: the page is part of it.
             resources: [
@@ -306,9 +313,9 @@ let package = Package(
         .testTarget(
             name: "InferenceServiceTests",
             dependencies: [
-                "Dialects", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "InferenceService",
-                "JSON", "Repository", "Rollout", "ServiceCore", "ServicePlanning", "Settings", "SystemSupport", "Tasks",
-                "Teaching", "TestSupport", "WireFormats",
+                "Choices", "Dialects", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference",
+                "InferenceService", "JSON", "Repository", "Rollout", "ServiceCore", "ServicePlanning", "Settings",
+                "SystemSupport", "Tasks", "Teaching", "TestSupport", "WireFormats",
             ],
             swiftSettings: waiting,
             linkerSettings: findEngine),

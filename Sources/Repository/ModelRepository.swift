@@ -1,4 +1,3 @@
-package import Bundles
 public import EngineAPI
 public import Inference
 internal import Synchronization

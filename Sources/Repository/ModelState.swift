@@ -1,4 +1,4 @@
-public import Bundles
+public import Choices
 public import Inference
 
 /// The state of a version of a model.

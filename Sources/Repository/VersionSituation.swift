@@ -1,4 +1,4 @@
-package import Bundles
+package import Choices
 
 /// The properties of a model's version that decide whether it answers requests without a version.
 package struct VersionSituation: Sendable, Hashable {

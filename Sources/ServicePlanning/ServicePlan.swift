@@ -156,11 +156,11 @@ package struct ServicePlan {
 
     package var modelConfiguration: ModelConfiguration {
         var configuration = ModelConfiguration()
-        configuration.engineRequest.preference = settings.engine.forEngine
+        configuration.engineRequest.preference = settings.engine
         configuration.engineRequest.library = settings.onnxRuntimePath
         configuration.compile.device = settings.device
-        configuration.compile.hint = settings.hint.forEngine
-        configuration.compile.precision = settings.precision.forEngine
+        configuration.compile.hint = settings.hint
+        configuration.compile.precision = settings.precision
         configuration.integerWeights = settings.integerWeights
         configuration.compile.threads = settings.threads ?? sizing.inferenceThreads.value
         // With the latency hint the engine uses all threads for one prediction, and chooses the number of streams
@@ -175,10 +175,9 @@ package struct ServicePlan {
         configuration.queueCapacity = sizing.queueCapacity.value
         configuration.maxWait = .seconds(settings.queueWait)
         configuration.overloadTarget = .seconds(settings.overloadTarget)
-        configuration.overloadPolicy = settings.overloadPolicy.forLimiter
+        configuration.overloadPolicy = settings.overloadPolicy
         configuration.imageLimits.maxPixels = sizing.pixels.value
-        configuration.imageLimits.formats = Set(
-            settings.pictureFormats.compactMap { ImageFormat(rawValue: $0.rawValue) })
+        configuration.imageLimits.formats = Set(settings.pictureFormats)
         configuration.imageLimits.tolerateTruncation = settings.tolerateTruncated
         return configuration
     }
@@ -219,47 +218,5 @@ package struct ServicePlan {
         configuration.maxConnections = sizing.connections.value
         configuration.maxRequestsPerConnection = settings.maxRequestsPerConnection
         return configuration
-    }
-}
-
-// Settings imports no model code, so its choices are converted to the engine's and the limiter's here.
-
-extension Settings.Engine {
-    fileprivate var forEngine: EnginePreference {
-        switch self {
-        case .auto: .auto
-        case .openvino: .openvino
-        case .onnxruntime: .onnxruntime
-        }
-    }
-}
-
-extension Settings.Hint {
-    fileprivate var forEngine: PerformanceHint {
-        switch self {
-        case .throughput: .throughput
-        case .latency: .latency
-        }
-    }
-}
-
-extension Settings.Precision {
-    fileprivate var forEngine: InferencePrecision {
-        switch self {
-        case .float32: .float32
-        case .bfloat16: .bfloat16
-        case .float16: .float16
-        case .engine: .engine
-        }
-    }
-}
-
-extension Settings.OverloadPolicy {
-    fileprivate var forLimiter: OverloadPolicy {
-        switch self {
-        case .defer: .defer
-        case .dropNewest: .dropNewest
-        case .dropOldest: .dropOldest
-        }
     }
 }

@@ -114,11 +114,12 @@ extension Setting {
     }
 
     /// A setting with one case of an enumeration, by raw value.
+    /// - Parameter choices: the cases in the order of messages and documents.
     static func choice<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
-        _ name: String, _ path: any Path<Choice>, _ summary: String
+        _ name: String, _ path: any Path<Choice>, of choices: Choice.AllCases = Choice.allCases, _ summary: String
     ) -> Setting {
         Setting(
-            name: name, kind: .choice(Choice.allCases.map(\.rawValue)), summary: summary,
+            name: name, kind: .choice(choices.map(\.rawValue)), summary: summary,
             get: { .string($0[keyPath: path].rawValue) }
         ) {
             if case .string(let text) = $1, let value = Choice(rawValue: text) { $0[keyPath: path] = value }

@@ -6,7 +6,7 @@ package struct Settings: Sendable, Hashable {
     package var model: [String] = []
     package var readyWhen: [String] = ["all"]
     package var defaultModel = ""
-    package var load = Load.eager
+    package var load = LoadPolicy.eager
     package var top = 5
     package var repositoryControl = RepositoryControl.local
     package var repositoryPoll: Double?
@@ -14,11 +14,11 @@ package struct Settings: Sendable, Hashable {
     package var keepDifferences = false
 
     // How models run.
-    package var engine = Engine.auto
+    package var engine = EnginePreference.auto
     package var onnxRuntimePath = ""
     package var device = "CPU"
-    package var hint = Hint.throughput
-    package var precision = Precision.float32
+    package var hint = PerformanceHint.throughput
+    package var precision = InferencePrecision.float32
     package var integerWeights = true
     package var threads: Int?
     package var streams: Int?
@@ -50,7 +50,7 @@ package struct Settings: Sendable, Hashable {
     // Pictures.
     package var maxPixels = 64_000_000
     package var maxTotalDecode: Int?
-    package var pictureFormats = PictureFormat.allCases
+    package var pictureFormats = ImageFormat.allCases
     package var maxBatch = 64
     package var maxCrops = 64
     package var tolerateTruncated = false
@@ -105,45 +105,14 @@ package struct Settings: Sendable, Hashable {
     package init() {}
 }
 
-// Choices. The raw values are those of the configuration file, the flags and the variables.
+// Choices that only the daemon has; the module Choices has the others. The raw values are those of the configuration
+// file, the flags and the variables.
 extension Settings {
-    /// When to load models, unless their bundle specifies it.
-    package enum Load: String, CaseIterable, Sendable { case eager, lazy }
-
     /// The clients that may load and unload models over HTTP: those on this machine, all, or no client.
     package enum RepositoryControl: String, CaseIterable, Sendable { case local, all, none }
 
-    /// The engine that runs ONNX files.
-    package enum Engine: String, CaseIterable, Sendable { case auto, openvino, onnxruntime }
-
-    /// The optimization goal of the engine.
-    package enum Hint: String, CaseIterable, Sendable { case throughput, latency }
-
-    /// The arithmetic precision of models; `engine` leaves the choice to the engine.
-    package enum Precision: String, CaseIterable, Sendable {
-        case float32 = "f32"
-        case bfloat16 = "bf16"
-        case float16 = "f16"
-        case engine
-    }
-
-    /// The handling of requests for busy models.
-    package enum OverloadPolicy: String, CaseIterable, Sendable {
-        case `defer`
-        case dropNewest = "drop_newest"
-        case dropOldest = "drop_oldest"
-    }
-
-    /// The format of log lines.
-    package enum LogFormat: String, CaseIterable, Sendable { case text, json }
-
     /// The minimum severity of logged lines.
     package enum LogLevel: String, CaseIterable, Sendable { case debug, info, notice, warning, error }
-}
-
-/// The picture formats, by the names of `ImageFormat`.
-package enum PictureFormat: String, Sendable, CaseIterable {
-    case jpeg, png, webp, heic, avif, tiff, gif, bmp, jxl
 }
 
 /// The APIs of other servers; their clients can use Ocelli unchanged.

@@ -99,7 +99,7 @@ package enum SettingsTable {
                     + "only); a model that cannot run there fails to load. \"gpu:0,cpu\": the first of them that the model can run on."
             ),
             .choice(
-                "hint", \.hint,
+                "hint", \.hint, of: [.throughput, .latency],
                 "What the engine optimizes for: many predictions a second (throughput), or the time of a "
                     + "single one (latency)."),
             .choice(

@@ -29,25 +29,7 @@ public struct CompileOptions: Sendable, Hashable {
     public init() {}
 }
 
-/// The goal of the engine's optimization.
-public enum PerformanceHint: String, Sendable, CaseIterable {
-    /// The shortest time of one prediction: all threads work on it.
-    case latency
-    /// The most predictions per second: several run in parallel.
-    case throughput
-}
-
-/// The precision of the arithmetic inside a model.
-public enum InferencePrecision: String, Sendable, CaseIterable {
-    /// 32-bit floats: the same scores on every machine. The default.
-    case float32 = "f32"
-    /// bfloat16 if the processor supports it, otherwise 32-bit floats.
-    case bfloat16 = "bf16"
-    /// 16-bit floats if the processor supports them, otherwise 32-bit floats.
-    case float16 = "f16"
-    /// The engine's choice for this machine.
-    case engine
-
+extension InferencePrecision {
     /// The precision to request from a device: a 16-bit one only if its processor supports it, otherwise 32 bits.
     /// Without that support the engine would use 32-bit instructions and round to 16 bits (OpenVINO does so for bf16 on
     /// processors with AVX-512), which is slower and less exact.

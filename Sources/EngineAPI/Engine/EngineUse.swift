@@ -1,11 +1,3 @@
-/// The preferred engine for a model.
-public enum EnginePreference: String, Sendable, CaseIterable, Codable {
-    /// OpenVINO, unless it cannot read the file or computes it wrongly.
-    case auto
-    case openvino
-    case onnxruntime
-}
-
 /// The engine that runs a model, and the reason.
 public struct EngineUse: Sendable, Hashable, Codable {
     /// `openvino` or `onnxruntime`.

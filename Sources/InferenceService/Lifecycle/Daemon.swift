@@ -28,7 +28,7 @@ package enum Daemon {
     package static func run(
         _ settings: Settings, warnings: [String] = [], reload: @escaping @Sendable () throws -> Settings
     ) async throws -> Int32 {
-        let log = try Log(level: settings.level, format: settings.format)
+        let log = try Log(level: settings.level, format: settings.logFormat)
         for warning in warnings { log.warning(warning) }
         let signals = SignalRelay(log: log)
         try signals.start()
@@ -159,7 +159,7 @@ package enum Daemon {
         try plan.settings.checkModels()
         let repository = ModelRepository(
             folders: plan.folders, named: plan.named, configuration: plan.servingConfiguration,
-            defaultPolicy: plan.loadPolicy, loadsAtOnce: plan.settings.maxLoads, stateFolder: plan.stateFolder
+            defaultPolicy: plan.settings.load, loadsAtOnce: plan.settings.maxLoads, stateFolder: plan.stateFolder
         ) { event in
             metrics.count(event)
             ModelEvents.log(event, to: log)
@@ -198,24 +198,6 @@ extension Settings {
     }
     /// The models that `/readyz` waits for. Invalid values are refused at start.
     var readyCondition: ReadyCondition { ReadyCondition(readyWhen) ?? .all }
-
-    /// The format in the log's type.
-    var format: Log.Format {
-        switch logFormat {
-        case .text: .text
-        case .json: .json
-        }
-    }
-}
-
-extension ServicePlan {
-    /// The policy for models that set none themselves.
-    var loadPolicy: LoadPolicy {
-        switch settings.load {
-        case .eager: .eager
-        case .lazy: .lazy
-        }
-    }
 }
 
 extension AccessControl {

@@ -55,7 +55,7 @@ package struct Reloader: Sendable {
         service.use(LiveSettings(settings: settings, access: next.access))
         limits.use(next.plan)
         if let warning = GracePeriod.warning(settings, environment: environment) { log.warning(warning) }
-        log.use(level: settings.level, format: settings.format)
+        log.use(level: settings.level, format: settings.logFormat)
         accessLog.use(isEnabled: settings.accessLog)
         if !next.ignored.isEmpty {
             log.warning("reload: changed, but takes effect after a restart: \(next.ignored.joined(separator: ", "))")
@@ -104,7 +104,7 @@ package struct Reloader: Sendable {
     private func reconfigure(_ plan: ServicePlan) throws(RepositoryError) {
         try repository.reconfigure(
             folders: plan.folders, named: plan.named, configuration: plan.servingConfiguration,
-            defaultPolicy: plan.loadPolicy, loadsAtOnce: plan.settings.maxLoads)
+            defaultPolicy: plan.settings.load, loadsAtOnce: plan.settings.maxLoads)
     }
 
     /// The valid configuration that a reload has read.

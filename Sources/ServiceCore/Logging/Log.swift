@@ -1,3 +1,4 @@
+package import Choices
 internal import FlowControl
 package import JSON
 internal import Settings
@@ -17,11 +18,6 @@ package final class Log: Sendable {
         package var name: String { "\(self)" }
     }
 
-    /// The form of the lines.
-    package enum Format: Sendable {
-        case text, json
-    }
-
     /// The `rawValue` of the level, which may change while the daemon runs.
     private let level: Atomic<Int>
     private let form: LogForm
@@ -30,7 +26,7 @@ package final class Log: Sendable {
     private let suppressed = Atomic<UInt64>(0)
 
     /// - Parameter descriptor: the descriptor to write to; by default standard error.
-    package init(level: Level, format: Format, descriptor: Int32 = 2) throws(CommandError) {
+    package init(level: Level, format: LogFormat, descriptor: Int32 = 2) throws(CommandError) {
         self.level = Atomic(level.rawValue)
         let form = LogForm(format)
         self.form = form
@@ -42,7 +38,7 @@ package final class Log: Sendable {
     }
 
     /// Changes the level and the format from now on.
-    package func use(level: Level, format: Format) {
+    package func use(level: Level, format: LogFormat) {
         self.level.store(level.rawValue, ordering: .relaxed)
         form.use(format)
     }

@@ -1,3 +1,4 @@
+internal import Choices
 internal import Glibc
 internal import JSON
 internal import Synchronization
@@ -8,12 +9,12 @@ final class LogForm: Sendable {
     /// True if journald reads the lines: it takes a leading `<6>` as the priority.
     private let isJournal: Bool
 
-    init(_ format: Log.Format) {
+    init(_ format: LogFormat) {
         isJSON = Atomic(format == .json)
         isJournal = getenv("JOURNAL_STREAM") != nil
     }
 
-    func use(_ format: Log.Format) { isJSON.store(format == .json, ordering: .relaxed) }
+    func use(_ format: LogFormat) { isJSON.store(format == .json, ordering: .relaxed) }
 
     /// A line with its newline.
     func line(

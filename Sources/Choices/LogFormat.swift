@@ -1,0 +1,4 @@
+/// The format of log lines.
+package enum LogFormat: String, Sendable, CaseIterable {
+    case text, json
+}
