@@ -29,12 +29,9 @@ enum ClassPicture {
             var room = [UInt8](repeating: 0, count: spec.byteCount)
             let outcome = room.withUnsafeMutableBytes { destination in
                 png.withUnsafeBytes { bytes -> Result<Void, ImageError> in
-                    do throws(ImageError) {
+                    Result { () throws(ImageError) in
                         _ = try pipeline.prepare(
                             bytes, into: destination, options: ImageDecodeOptions(), isCancelled: { false })
-                        return .success(())
-                    } catch {
-                        return .failure(error)
                     }
                 }
             }

@@ -85,13 +85,10 @@ extension Model {
         because difference: StreamDifference?
     ) async throws(InferenceError) -> Compared {
         let work: @Sendable () -> Result<Loaded, InferenceError> = {
-            do throws(InferenceError) {
-                return .success(
-                    try loadBlocking(
-                        path, name: name, configuration: configuration, version: version,
-                        answers: difference?.answers))
-            } catch {
-                return .failure(error)
+            Result { () throws(InferenceError) in
+                try loadBlocking(
+                    path, name: name, configuration: configuration, version: version,
+                    answers: difference?.answers)
             }
         }
         let loaded = try await LoaderThread.run(work).get()

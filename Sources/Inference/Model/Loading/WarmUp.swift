@@ -50,12 +50,9 @@ struct WarmUp: Sendable {
         var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
         let outcome = tensor.withUnsafeMutableBytes { destination in
             data.withUnsafeBytes { bytes -> Result<ImageInfo, ImageError> in
-                do throws(ImageError) {
-                    return .success(
-                        try pipeline.prepare(
-                            bytes, into: destination, options: ImageDecodeOptions(), isCancelled: { false }))
-                } catch {
-                    return .failure(error)
+                Result { () throws(ImageError) in
+                    try pipeline.prepare(
+                        bytes, into: destination, options: ImageDecodeOptions(), isCancelled: { false })
                 }
             }
         }

@@ -10,11 +10,7 @@ extension OutputProbe {
     /// - Throws: an engine error with the reason it cannot be run.
     package static func run(path: String, height: Int, width: Int) async throws(InferenceError) -> OutputProbe {
         let prepared: Result<Prepared, EngineError> = await LoaderThread.run {
-            do throws(EngineError) {
-                return .success(try Prepared(path: path, height: height, width: width))
-            } catch {
-                return .failure(error)
-            }
+            Result { () throws(EngineError) in try Prepared(path: path, height: height, width: width) }
         }
         do throws(EngineError) {
             let model = try prepared.get()
