@@ -141,7 +141,7 @@ extension Model {
         let engine = opened.engine
         let derived = bundle.facts.map { facts in
             let path = bundle.source.path
-            let file = path.split(separator: "/").last.map(String.init) ?? ""
+            let file = FilePath.name(of: path) ?? ""
             return FactPlanner(
                 facts: facts, inputs: planner.file.inputs, outputs: planner.file.outputs,
                 file: ModelBundle.isSavedModel(path) ? "saved_model.pb" : file, name: bundle.name

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import ImagePipeline
+internal import SystemSupport
 
 /// The inputs that a model runs before it becomes ready: the pictures that its bundle names, as tensors, or zeros.
 struct WarmUp: Sendable {
@@ -32,7 +33,7 @@ struct WarmUp: Sendable {
         }
         var tensors: [[UInt8]] = []
         for (path, file) in pictures {
-            let name = file.split(separator: "/").last.map(String.init) ?? file
+            let name = FilePath.name(of: file) ?? file
             switch BundleFile.read(file, most: largestFile) {
             case .failure(let problem): problems.add(path, "\"\(name)\" \(problem.reason)")
             case .success(let data):
