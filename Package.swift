@@ -92,7 +92,7 @@ let package = Package(
         // Readers of file formats, one each, for everything below.
         .target(name: "FileFormats", dependencies: ["CInflate", "JSON"], swiftSettings: strict),
         // What model files and the files beside them say.
-        .target(name: "CoreMLImport", dependencies: ["FileFormats"], swiftSettings: strict),
+        .target(name: "CoreMLImport", dependencies: ["FileFormats", "SystemSupport"], swiftSettings: strict),
         .target(name: "ModelFacts", dependencies: ["FileFormats", "JSON"], swiftSettings: strict),
         // What raw outputs mean: boxes, masks, keypoints, embeddings.
         .target(name: "Observations", swiftSettings: strict),
@@ -102,7 +102,7 @@ let package = Package(
             name: "Teaching", dependencies: ["FileFormats", "SystemSupport"],
             swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         // A new version of a model proves itself: whether answers agree, and what follows.
-        .target(name: "Rollout", dependencies: ["JSON"], swiftSettings: strict),
+        .target(name: "Rollout", dependencies: ["JSON", "SystemSupport"], swiftSettings: strict),
         // The other end of the wire: a client that measures.
         .target(name: "LoadGenerator", dependencies: ["CSystem", "SystemSupport"], swiftSettings: strict),
         // Features, and the protocols of engines.

@@ -96,12 +96,10 @@ package final class ConfinedDecoder: Sendable {
             guard let program = state.program else {
                 return .failure(.noDecoder("this program has none"))
             }
-            do throws(ImageError) {
+            return Result { () throws(ImageError) in
                 let helper = try HelperProcess(program: program, arguments: state.arguments)
                 state.helper = helper
-                return .success(helper)
-            } catch {
-                return .failure(error)
+                return helper
             }
         }
         return try result.get()

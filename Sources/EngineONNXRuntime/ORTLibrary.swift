@@ -34,19 +34,17 @@ final class ORTLibrary: @unchecked Sendable {
     /// - Throws: the reason it cannot be used, and the remedy.
     static func shared(_ path: String) throws(EngineError) -> ORTLibrary {
         let result: Result<ORTLibrary, EngineError> = opened.withLock { opened in
-            do throws(EngineError) {
+            Result { () throws(EngineError) in
                 let file = try ORTPath.file(path)
                 if let opened {
                     guard opened.path == file else {
                         throw missing("\(opened.path) is in use: restart Ocelli to use \(file)")
                     }
-                    return .success(opened.library)
+                    return opened.library
                 }
                 let library = try ORTLibrary(file: file)
                 opened = (file, library)
-                return .success(library)
-            } catch {
-                return .failure(error)
+                return library
             }
         }
         return try result.get()

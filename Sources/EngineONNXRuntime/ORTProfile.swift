@@ -30,12 +30,10 @@ final class ORTProfile: Sendable {
     func layers(of session: ORTSession) throws(EngineError) -> [LayerProfile] {
         let result: Result<[LayerProfile], EngineError> = read.withLock { read in
             if let read { return .success(read) }
-            do throws(EngineError) {
+            return Result { () throws(EngineError) in
                 let layers = try end(session)
                 read = layers
-                return .success(layers)
-            } catch {
-                return .failure(error)
+                return layers
             }
         }
         return try result.get()

@@ -57,12 +57,10 @@ package final class ExportedModelFile: ModelFile {
     private func whole() throws(EngineError) -> any ModelFile {
         let result: Result<any ModelFile, EngineError> = file.withLock { file in
             if let file { return .success(file) }
-            do throws(EngineError) {
+            return Result { () throws(EngineError) in
                 let new = try readFile()
                 file = new
-                return .success(new)
-            } catch {
-                return .failure(error)
+                return new
             }
         }
         return try result.get()

@@ -20,12 +20,10 @@ public final class OpenVINOEngine: ImportTarget {
     public static func shared() throws(EngineError) -> OpenVINOEngine {
         let result: Result<OpenVINOEngine, EngineError> = instance.withLock { instance in
             if let instance { return .success(instance) }
-            do throws(EngineError) {
+            return Result { () throws(EngineError) in
                 let engine = try OpenVINOEngine()
                 instance = engine
-                return .success(engine)
-            } catch {
-                return .failure(error)
+                return engine
             }
         }
         return try result.get()

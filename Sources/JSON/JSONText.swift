@@ -1,5 +1,12 @@
 /// Appends JSON strings (RFC 8259 section 7) and numbers to text.
 package enum JSONText {
+    /// A text as a JSON string in quotes.
+    package static func quoted(_ text: String) -> String {
+        var out: [UInt8] = []
+        appendString(text, to: &out)
+        return String(decoding: out, as: UTF8.self)
+    }
+
     /// Appends `text` as a JSON string in quotes. Control characters, `"` and `\` are escaped; other characters stay
     /// UTF-8.
     package static func appendString(_ text: String, to out: inout [UInt8]) {

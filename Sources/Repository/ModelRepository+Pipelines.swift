@@ -23,11 +23,9 @@ extension ModelRepository {
         let start = MonotonicInstant.now
         let (path, name) = (item.path, item.name)
         let read: @Sendable () -> Result<(ModelBundle, advice: String?), InferenceError> = {
-            do throws(InferenceError) {
+            Result { () throws(InferenceError) in
                 let bundle = try ModelBundle(path: path, name: name, links: configuration.links)
-                return .success((bundle, bundle.adviceOnNumberedFolders))
-            } catch {
-                return .failure(error)
+                return (bundle, bundle.adviceOnNumberedFolders)
             }
         }
         let (bundle, advice) = try await LoaderThread.run(read).get()

@@ -166,14 +166,11 @@ public final class ModelRepository: Sendable {
         among paths: Set<String>?, leavingAlone others: Set<String>, by next: Plan?, beforeTakingIn: () -> Void
     ) throws(RepositoryError) {
         let result = discovering.withLock { _ -> Result<Void, RepositoryError> in
-            do throws(RepositoryError) {
+            Result { () throws(RepositoryError) in
                 let found = try scan(next ?? plan.withLock { $0 })
                 try refuseTakeOver(found, of: next ?? plan.withLock { $0 })
                 beforeTakingIn()
                 take(found, among: paths, leavingAlone: others)
-                return .success(())
-            } catch {
-                return .failure(error)
             }
         }
         try result.get()

@@ -1,6 +1,7 @@
 internal import Bundles
 internal import EngineAPI
 internal import Glibc
+internal import SystemSupport
 
 /// The files of a version created by an update: the new model file, and the other files of the source bundle.
 struct UpdatedBundle {
@@ -26,7 +27,7 @@ struct UpdatedBundle {
         self.model = model
         bytes = model.count
         guard path.hasPrefix(source + "/") else {
-            file = path.split(separator: "/").last.map(String.init) ?? path
+            file = FilePath.name(of: path) ?? path
             return
         }
         file = String(path.dropFirst(source.count + 1))

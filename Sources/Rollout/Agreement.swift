@@ -1,3 +1,5 @@
+internal import SystemSupport
+
 /// The result of comparing two answers to one picture. Goldens, shadows, `ocelli compare` and the canary use this rule.
 ///
 /// - Classes agree if the first labels are equal.
@@ -234,12 +236,6 @@ package struct Agreement: Sendable, Hashable {
     private static func short(_ value: Double) -> String { decimal(value, places: 0) }
 
     private static func decimal(_ value: Double, places: Int) -> String {
-        let factor = places == 0 ? 1.0 : places == 2 ? 100 : 1_000
-        let scaled = (value * factor).rounded()
-        guard scaled.isFinite, abs(scaled) < 1e15 else { return "\(value)" }
-        let whole = Int64(abs(scaled)), unit = Int64(factor)
-        let digits = String(whole % unit)
-        let fraction = places == 0 ? "" : "." + String(repeating: "0", count: places - digits.count) + digits
-        return (scaled < 0 ? "-" : "") + "\(whole / unit)" + fraction
+        DecimalText.fixed(value, places: places) ?? "\(value)"
     }
 }

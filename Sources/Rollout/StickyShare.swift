@@ -1,3 +1,5 @@
+internal import SystemSupport
+
 /// Decides whether a request belongs to a candidate's share. All requests of one sender get the same decision, and on
 /// average the share of senders is met.
 ///
@@ -12,19 +14,11 @@ package enum StickyShare {
     package static func contains(_ sender: UInt64, share: Double, candidate: UInt64) -> Bool {
         guard share < 1 else { return true }
         // The first 53 bits as a fraction below 1, which is exact.
-        return Double(mixed(sender ^ mixed(candidate)) >> 11) / 9_007_199_254_740_992 < share
+        return Double(SplitMix64.mixed(sender ^ SplitMix64.mixed(candidate)) >> 11) / 9_007_199_254_740_992 < share
     }
 
     /// The hash of bytes: FNV-1a (Fowler, Noll, Vo), 64 bits.
     package static func number(_ bytes: [UInt8]) -> UInt64 {
         bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-    }
-
-    /// Mixes the bits of a number: the last step of SplitMix64 (Steele, Lea, Flood 2014).
-    private static func mixed(_ value: UInt64) -> UInt64 {
-        var value = value &+ 0x9E37_79B9_7F4A_7C15
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
     }
 }

@@ -116,7 +116,8 @@ package struct ServicePlan {
             "--device", compile.device, "--hint", compile.hint.rawValue, "--precision", compile.precision.rawValue,
             "--integer-weights=\(settings.integerWeights)", "--cache-dir", cacheDirectory ?? "", "--max-pixels",
             "\(sizing.pixels.value)",
-            "--tolerate-truncated=\(settings.tolerateTruncated)",
+            "--tolerate-truncated=\(settings.tolerateTruncated)", "--picture-formats",
+            settings.pictureFormats.map(\.rawValue).joined(separator: ","),
         ]
         flags += ["--engine", settings.engine.rawValue, "--onnxruntime-path", settings.onnxRuntimePath]
         if let threads = compile.threads { flags += ["--threads", "\(threads)"] }

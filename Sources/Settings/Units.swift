@@ -1,3 +1,5 @@
+internal import SystemSupport
+
 /// Amounts of memory and times as text.
 package enum Units {
     private static let byteUnits: [(name: String, factor: Int)] = [
@@ -49,14 +51,7 @@ package enum Units {
 
     /// A number with a fixed number of decimals.
     package static func decimal(_ value: Double, places: Int) -> String {
-        guard value.isFinite, abs(value) < 1e15 else { return "\(value)" }
-        let factor = [1.0, 10, 100, 1000][min(max(places, 0), 3)]
-        let scaled = Int((abs(value) * factor).rounded())
-        let whole = scaled / Int(factor), part = scaled % Int(factor)
-        let sign = value < 0 && scaled != 0 ? "-" : ""
-        guard places > 0 else { return "\(sign)\(whole)" }
-        let digits = String(part)
-        return "\(sign)\(whole)." + String(repeating: "0", count: max(0, min(places, 3) - digits.count)) + digits
+        DecimalText.fixed(value, places: places) ?? "\(value)"
     }
 
     private static func trimmed(_ text: String) -> String {

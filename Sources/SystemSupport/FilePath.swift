@@ -24,4 +24,17 @@ package enum FilePath {
     package static func folder(of path: String) -> String {
         path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
     }
+
+    /// The last name of a path, without slashes at the end; nil if the path has none.
+    package static func name(of path: String) -> String? { path.split(separator: "/").last.map(String.init) }
+
+    /// The path without slashes at the end; that of the root stays.
+    package static func withoutSlashesAtEnd(_ path: String) -> String {
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        return path
+    }
+
+    /// The part that the paths of all files in a folder begin with: its path with a slash at the end.
+    package static func start(inside folder: String) -> String { folder.hasSuffix("/") ? folder : folder + "/" }
 }

@@ -65,12 +65,10 @@ extension ConfinedDecoder {
         _ bytes: [UInt8], format: ImageFormat, page: Int = 0, isCancelled: @escaping () -> Bool = { false }
     ) throws(ImageError) -> PixelImage {
         let result = bytes.withUnsafeBytes { bytes -> Result<PixelImage, ImageError> in
-            do throws(ImageError) {
+            Result { () throws(ImageError) in
                 let picture = try open(bytes, format: format, page: page, isCancelled: isCancelled)
                 try Self.judge?.judge(picture.info)
-                return .success(try picture.decode(isCancelled: isCancelled))
-            } catch {
-                return .failure(error)
+                return try picture.decode(isCancelled: isCancelled)
             }
         }
         return try result.get()

@@ -15,11 +15,11 @@ internal import WireFormats
         var settings = Settings()
         settings.maxDeadline = 2
         let head = try Requests.head("POST /v1/classify?\(query) HTTP/1.1\nHost: x")
-        do throws(ServiceError) {
+        return Result { () throws(ServiceError) in
             var query = ClassifyQuery()
             try query.read(head.target, form: form, settings: settings)
-            return .success(query)
-        } catch { return .failure(error) }
+            return query
+        }
     }
 
     @Test("all query parameters are read, and absent parameters have their defaults")

@@ -1,4 +1,5 @@
 import FlowControl
+import ImagePipeline
 import Inference
 import InferenceService
 internal import ServicePlanning
@@ -34,6 +35,32 @@ import Testing
         settings.stateDirectory = setting
         let environment = variable.map { ["STATE_DIRECTORY": $0] } ?? [:]
         #expect(ServicePlan(settings: settings, environment: environment).stateFolder == expected)
+    }
+
+    @Test("the process of a load check runs models as the daemon does: its flags give the same configuration")
+    func loadChecksRunModelsAsTheDaemonDoes() throws {
+        var settings = Settings()
+        settings.models = ["/nowhere"]
+        settings.cacheDirectory = ""
+        (settings.engine, settings.onnxRuntimePath, settings.device) = (.openvino, "/opt/onnxruntime.so", "AUTO")
+        (settings.hint, settings.precision, settings.integerWeights) = (.latency, .bfloat16, false)
+        (settings.threads, settings.streams) = (3, 2)
+        (settings.maxPixels, settings.pictureFormats, settings.tolerateTruncated) = (1_000_000, [.jpeg, .png], true)
+        let plan = ServicePlan(settings: settings, environment: [:])
+        var loader = SettingsLoader(), words = plan.childLoadCheck.flags[...]
+        while let word = words.popFirst() {
+            let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+            let setting = try #require(SettingsTable.all.first { $0.flag == parts[0] }, "\(word)")
+            let text = try #require(parts.count > 1 ? parts[1] : words.popFirst())
+            loader.set(setting, text: text, origin: word)
+        }
+        #expect(loader.problems.isEmpty)
+        let own = plan.modelConfiguration
+        let other = ServicePlan(settings: loader.settings, environment: [:]).modelConfiguration
+        #expect(other.engineRequest == own.engineRequest)
+        #expect(other.compile == own.compile)
+        #expect(other.integerWeights == own.integerWeights)
+        #expect(other.imageLimits == own.imageLimits && own.imageLimits.formats == [.jpeg, .png])
     }
 
     /// Two nodes of 32 cores each, from an invented /sys.

@@ -57,12 +57,10 @@ enum JSONProbe {
     ) throws(JSONError) -> R {
         let result: Result<R, JSONError> = text.withUnsafeBytes { raw in
             var scanner = JSONScanner(raw)
-            do throws(JSONError) {
+            return Result { () throws(JSONError) in
                 let value = try body(&scanner)
                 try scanner.end()
-                return .success(value)
-            } catch {
-                return .failure(error)
+                return value
             }
         }
         return try result.get()

@@ -98,12 +98,11 @@ import Testing
         func read(_ text: String, most: Int, end: Int) -> Result<JSONScanner.NumberArray<Float>, JSONError> {
             Array(text.utf8).withUnsafeBytes { raw in
                 var scanner = JSONScanner(raw)
-                do throws(JSONError) {
-                    return .success(
-                        try scanner.numbers(
-                            most: most, end: end, name: "x", fitting: "a number", usual: { $0.float(in: raw) }
-                        ) { (scanner: inout JSONScanner) throws(JSONError) in try scanner.number().float(in: raw) })
-                } catch { return .failure(error) }
+                return Result { () throws(JSONError) in
+                    try scanner.numbers(
+                        most: most, end: end, name: "x", fitting: "a number", usual: { $0.float(in: raw) }
+                    ) { (scanner: inout JSONScanner) throws(JSONError) in try scanner.number().float(in: raw) }
+                }
             }
         }
         for count in [3, 200] {

@@ -2,6 +2,7 @@ internal import EngineAPI
 internal import FileFormats
 internal import FoundationEssentials
 package import ModelFacts
+internal import SystemSupport
 
 /// The metadata of a model file and the files next to it, read from disk.
 package struct GatheredFacts: Sendable {
@@ -24,7 +25,7 @@ package struct GatheredFacts: Sendable {
     ///   - model: the model file, or a SavedModel's folder.
     ///   - folder: the folder of the files next to it; nil for a bare file: its neighbours may not belong to it.
     init(model: String, folder: String?, layout: BundleLayout?) {
-        let name = model.split(separator: "/").last.map(String.init) ?? model
+        let name = FilePath.name(of: model) ?? model
         if let folder, let layout {
             config = layout.config ? read(folder, "config.json") : nil
             if let file = layout.preprocessor, let text = read(folder, file) {

@@ -52,7 +52,7 @@ package struct ModelBundle: Sendable {
 
     /// The name that a folder or file is served under.
     package static func servedName(of path: String) -> String {
-        let last = path.split(separator: "/").last.map(String.init) ?? path
+        let last = FilePath.name(of: path) ?? path
         for suffix in folderExtensions + fileExtensions where last.hasEnding(suffix) && last.count > suffix.count {
             return String(last.dropLast(suffix.count))
         }

@@ -2,6 +2,7 @@ package import EngineAPI
 internal import FoundationEssentials
 internal import JSON
 package import ModelFacts
+internal import SystemSupport
 
 /// The metadata of a model file and the files next to it, for `ocelli init`: the tensors of the file, and each value
 /// with its source.
@@ -46,7 +47,7 @@ package struct BundleDerivation: Sendable {
         // The files that describe a SavedModel are in its own folder, or in the one that contains it.
         let facts = GatheredFacts(
             model: model, folder: isFolder ? model : folder, layout: BundleLayout(around: isFolder ? model : folder))
-        let last = file.split(separator: "/").last.map(String.init) ?? "saved_model.pb"
+        let last = FilePath.name(of: file) ?? "saved_model.pb"
         let result = FactPlanner(
             facts: facts, inputs: outline.inputs, outputs: outline.outputs, file: last, name: ""
         ).plan()
@@ -68,7 +69,7 @@ package struct BundleDerivation: Sendable {
         observedOutput = result.observed
         // A head may have one more class than the file has labels.
         labelFile = facts.labelFiles.first { $0.file == result.labelFile && $0.labels == result.labels }
-            .flatMap { $0.file.split(separator: "/").last.map(String.init) }
+            .flatMap { FilePath.name(of: $0.file) }
         name = facts.sheet.name?.value
         details = facts.sheet.details?.value
         author = facts.sheet.author?.value
@@ -100,7 +101,7 @@ package struct BundleDerivation: Sendable {
             values = values.dequantized(scale: quantization.scale, zeroPoint: Double(quantization.zeroPoint))
         }
         let kind = values.kind, key = "a warm-up on noise, \(values.words)"
-        let source = file.split(separator: "/").last.map(String.init) ?? file
+        let source = FilePath.name(of: file) ?? file
         scores = (kind, "\(source): \(key)")
         wasRun = true
         guard labelledOutput == scoredOutput, kind != .unclear else { return }

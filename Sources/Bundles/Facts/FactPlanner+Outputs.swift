@@ -1,5 +1,4 @@
 internal import EngineAPI
-internal import JSON
 internal import ModelFacts
 
 /// Determines the meaning of the outputs: labels, and whether the values are probabilities.
@@ -138,12 +137,5 @@ extension FactPlanner {
 
 extension [String] {
     /// The strings as a JSON array.
-    var jsonText: String {
-        var out: [UInt8] = [UInt8(ascii: "[")]
-        for (index, text) in enumerated() {
-            if index > 0 { out += [UInt8](", ".utf8) }
-            JSONText.appendString(text, to: &out)
-        }
-        return String(decoding: out + [UInt8(ascii: "]")], as: UTF8.self)
-    }
+    var jsonText: String { "[" + map(\.jsonText).joined(separator: ", ") + "]" }
 }

@@ -229,9 +229,5 @@ struct HeadReading {
 
 extension String {
     /// The string as a JSON string.
-    var jsonText: String {
-        var out: [UInt8] = []
-        JSONText.appendString(self, to: &out)
-        return String(decoding: out, as: UTF8.self)
-    }
+    var jsonText: String { JSONText.quoted(self) }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SystemSupport
 
 /// The reason that an update failed.
 package enum UpdateFailure: Error, Sendable {
@@ -137,23 +138,15 @@ struct TailTraining {
 /// The order of examples: a Fisher-Yates shuffle with random numbers of SplitMix64, whose state continues across
 /// epochs.
 struct ExampleOrder {
-    private var state: UInt64
+    private var random: SplitMix64
 
-    init(seed: Int) { state = UInt64(bitPattern: Int64(seed)) }
+    init(seed: Int) { random = SplitMix64(seed: UInt64(bitPattern: Int64(seed))) }
 
     mutating func shuffle(_ order: inout [Int]) {
         guard order.count > 1 else { return }
         for last in stride(from: order.count - 1, to: 0, by: -1) {
-            order.swapAt(last, Int(next() % UInt64(last + 1)))
+            order.swapAt(last, Int(random.next() % UInt64(last + 1)))
         }
-    }
-
-    private mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
 

@@ -63,10 +63,8 @@ struct InferBodyReader {
     mutating func read() throws(ServiceError) -> InferBody {
         var reader = self
         let result: Result<InferBody, JSONError> = body.withUnsafeBytes { bytes in
-            do throws(JSONError) {
-                return .success(try reader.read(UnsafeRawBufferPointer(rebasing: bytes[..<reader.headerLength])))
-            } catch {
-                return .failure(error)
+            Result { () throws(JSONError) in
+                try reader.read(UnsafeRawBufferPointer(rebasing: bytes[..<reader.headerLength]))
             }
         }
         return try result.mapError { ServiceError($0) }.get()

@@ -79,10 +79,8 @@ package struct PredictHandler: PredictionHandler {
         _ body: HTTPBody, _ model: ModelDescription, most: Int, takesList: Bool
     ) throws(ServiceError) -> PredictRequest {
         let result: Result<PredictRequest, JSONError> = body.withUnsafeBytes { bytes in
-            do throws(JSONError) {
-                return .success(try PredictRequest(bytes, inputs: model.inputs, most: most, takesList: takesList))
-            } catch {
-                return .failure(error)
+            Result { () throws(JSONError) in
+                try PredictRequest(bytes, inputs: model.inputs, most: most, takesList: takesList)
             }
         }
         return try result.mapError { ServiceError($0) }.get()

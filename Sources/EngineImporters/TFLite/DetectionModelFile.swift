@@ -141,13 +141,11 @@ private final class DetectionRequest: InferRequest {
             values.reserveCapacity(raw.count / max(1, type.byteCount))
             ElementConversion.read(raw, as: type) { _, value in values.append(quantization?(value) ?? Float(value)) }
             return values.withUnsafeBufferPointer { values in
-                do throws(EngineError) {
+                Result { () throws(EngineError) in
                     guard let tensor = OutputTensor(shape: shape.dimensions, values: values) else {
-                        return .success([])
+                        return []
                     }
-                    return .success(try read(rest.dropFirst(), tensors + [tensor], body))
-                } catch {
-                    return .failure(error)
+                    return try read(rest.dropFirst(), tensors + [tensor], body)
                 }
             }
         }

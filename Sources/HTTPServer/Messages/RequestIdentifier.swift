@@ -1,39 +1,32 @@
 import CSystem
 import JSON
+import SystemSupport
 
 /// Generates request identifiers, and validates those of clients.
 package struct RequestIdentifier: Sendable {
-    private var state: UInt64
+    /// Random enough for unique identifiers, which need not be secret.
+    private var random: SplitMix64
 
     /// A generator that starts at a random number.
     package init() {
-        state = csys_random()
+        random = SplitMix64(seed: csys_random())
     }
 
     /// A generator that starts at `seed`, for tests.
     package init(seed: UInt64) {
-        state = seed
+        random = SplitMix64(seed: seed)
     }
 
     /// A new identifier of 15 characters (75 bits), the most that a Swift String holds without an allocation. 64 of the
     /// bits are a permutation of a counter, so one generator never repeats an identifier.
     package mutating func next() -> String {
-        let (low, high) = (mix(), mix())
+        let (low, high) = (random.next(), random.next())
         let alphabet = Self.alphabet.utf8Start
         return String(unsafeUninitializedCapacity: 15) { characters in
             for index in 0..<12 { characters[index] = alphabet[Int(low &>> (5 &* UInt64(index)) & 31)] }
             for index in 12..<15 { characters[index] = alphabet[Int(high &>> (5 &* UInt64(index &- 12)) & 31)] }
             return 15
         }
-    }
-
-    /// SplitMix64: random enough for unique identifiers, which need not be secret.
-    private mutating func mix() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 
     /// Crockford's Base 32 in lower case, which avoids letters that look like others.

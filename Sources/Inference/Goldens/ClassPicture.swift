@@ -1,4 +1,5 @@
 internal import ImagePipeline
+internal import Observations
 internal import Rollout
 
 /// Reads a mask from a PNG of class numbers, one byte for each pixel.
@@ -29,12 +30,9 @@ enum ClassPicture {
             var room = [UInt8](repeating: 0, count: spec.byteCount)
             let outcome = room.withUnsafeMutableBytes { destination in
                 png.withUnsafeBytes { bytes -> Result<Void, ImageError> in
-                    do throws(ImageError) {
+                    Result { () throws(ImageError) in
                         _ = try pipeline.prepare(
                             bytes, into: destination, options: ImageDecodeOptions(), isCancelled: { false })
-                        return .success(())
-                    } catch {
-                        return .failure(error)
                     }
                 }
             }
@@ -47,31 +45,19 @@ enum ClassPicture {
     }
 
     private static func runs(_ pixels: [UInt8], width: Int, height: Int) -> [Int: RunMask] {
-        var counts = [[UInt32]](repeating: [], count: 256)
-        // The end of the last run of each number.
-        var ends = [Int](repeating: 0, count: 256)
-        var place = 0
-        var current = Int(pixels[0]), start = 0
-        func close(_ end: Int) {
-            counts[current].append(UInt32(start - ends[current]))
-            counts[current].append(UInt32(end - start))
-            ends[current] = end
-        }
+        var runs = [RunLengths](repeating: RunLengths(width: width, height: height), count: 256)
         for column in 0..<width {
-            for row in 0..<height {
-                let number = Int(pixels[row * width + column])
-                if number != current {
-                    close(place)
-                    (current, start) = (number, place)
-                }
-                place += 1
+            func number(_ row: Int) -> Int { Int(pixels[row * width + column]) }
+            var start = 0
+            for row in 1...height where row == height || number(row) != number(start) {
+                runs[number(start)].add(column: column, rows: start..<row)
+                start = row
             }
         }
-        close(place)
         var masks: [Int: RunMask] = [:]
-        for number in counts.indices where !counts[number].isEmpty {
-            if ends[number] < place { counts[number].append(UInt32(place - ends[number])) }
-            masks[number] = RunMask(width: width, height: height, counts: counts[number])
+        for number in runs.indices where runs[number].area > 0 {
+            runs[number].close()
+            masks[number] = RunMask(runs[number])
         }
         return masks
     }

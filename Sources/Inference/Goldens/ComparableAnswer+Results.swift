@@ -83,7 +83,7 @@ extension ComparableAnswer.NamedPoint {
 }
 
 extension RunMask {
-    fileprivate init(_ runs: RunLengths) {
+    init(_ runs: RunLengths) {
         self.init(width: runs.width, height: runs.height, counts: runs.counts)
     }
 }

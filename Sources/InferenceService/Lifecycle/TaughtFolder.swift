@@ -25,7 +25,7 @@ extension ServicePlan {
     }
 
     private static func isInside(_ path: String, _ folder: String) -> Bool {
-        path == folder || path.hasPrefix(folder.hasSuffix("/") ? folder : folder + "/")
+        path == folder || path.hasPrefix(FilePath.start(inside: folder))
     }
 
     /// The path without links.

@@ -59,11 +59,7 @@ package enum SingleRequest {
         _ buffer: [UInt8], _ count: Int, into parser: inout ResponseParser
     ) throws(LoadError) -> ResponseParser.Answer? {
         let result = buffer.withUnsafeBytes { bytes -> Result<ResponseParser.Answer?, LoadError> in
-            do throws(LoadError) {
-                return .success(try parser.take(UnsafeRawBufferPointer(rebasing: bytes[..<count])))
-            } catch {
-                return .failure(error)
-            }
+            Result { () throws(LoadError) in try parser.take(UnsafeRawBufferPointer(rebasing: bytes[..<count])) }
         }
         return try result.get()
     }

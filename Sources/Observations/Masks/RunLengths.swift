@@ -10,7 +10,7 @@ package struct RunLengths: Sendable, Hashable {
     package init(width: Int, height: Int) { (self.width, self.height) = (width, height) }
 
     /// Adds the pixels `rows` of a column. Columns, and rows of a column, must be added in order.
-    mutating func add(column: Int, rows: Range<Int>) {
+    package mutating func add(column: Int, rows: Range<Int>) {
         guard !rows.isEmpty else { return }
         let start = column &* height &+ rows.lowerBound
         area &+= rows.count
@@ -24,7 +24,7 @@ package struct RunLengths: Sendable, Hashable {
     }
 
     /// Adds the last run of 0. Call it once, at the end.
-    mutating func close() {
+    package mutating func close() {
         let all = width &* height
         if end < all || counts.isEmpty { counts.append(UInt32(truncatingIfNeeded: all &- end)) }
     }

@@ -96,7 +96,7 @@ package final class WorkQueue: Sendable {
         _ body: @escaping @Sendable (_ isCancelled: @Sendable () -> Bool) throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
         let result: Result<Value, ServiceError> = await LongDecoding.run(givingWay: givingWay) { isCancelled in
-            do throws(ServiceError) { return .success(try body(isCancelled)) } catch { return .failure(error) }
+            Result { () throws(ServiceError) in try body(isCancelled) }
         }
         return try result.get()
     }

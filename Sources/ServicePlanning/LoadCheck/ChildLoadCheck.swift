@@ -9,7 +9,7 @@ internal import SystemSupport
 /// Tries models in a separate process: this program again, as `ocelli try-model`.
 package struct ChildLoadCheck: Sendable {
     /// The command-line flags that configure the model.
-    let flags: [String]
+    package let flags: [String]
     /// The process's limits of memory in bytes, and of time.
     let memory: UInt64, time: Duration
     /// The number of threads that the process needs.

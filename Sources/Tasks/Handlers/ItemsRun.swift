@@ -84,10 +84,8 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
             return try written(output, of: item, isList: isList) { Task.isCancelled }
         }
         let result: Result<Written, InferenceError> = await LongDecoding.run(givingWay: false) { isCancelled in
-            do throws(InferenceError) {
-                return .success(try written(output, of: item, isList: isList, isCancelled: isCancelled))
-            } catch {
-                return .failure(error)
+            Result { () throws(InferenceError) in
+                try written(output, of: item, isList: isList, isCancelled: isCancelled)
             }
         }
         return try result.get()

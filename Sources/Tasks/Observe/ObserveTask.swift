@@ -190,13 +190,10 @@ package struct ObserveTask: PredictionTask {
         let edges = run.model.observationOutput(for: .detect)?.edges ?? [], deadline = run.options.deadline
         // On its own thread: encoding a large picture takes as long as decoding it.
         let drawn: Result<[UInt8], ImageError> = await LongDecoding.run { isStopped in
-            do throws(ImageError) {
-                return .success(
-                    try picture.bytes(of: result, edges: edges) {
-                        isStopped() || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
-                    })
-            } catch {
-                return .failure(error)
+            Result { () throws(ImageError) in
+                try picture.bytes(of: result, edges: edges) {
+                    isStopped() || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
+                }
             }
         }
         do throws(ImageError) {

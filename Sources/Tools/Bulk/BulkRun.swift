@@ -142,11 +142,9 @@ package struct BulkRun {
     ) async -> Answer {
         // The file is read on a thread that may block.
         let read = await LoaderThread.run { () -> Result<([UInt8], String), CommandError> in
-            do throws(CommandError) {
+            Result { () throws(CommandError) in
                 let bytes = try picture.read(most: most)
-                return .success((bytes, "sha256:" + SHA256.text(SHA256.digest(bytes))))
-            } catch {
-                return .failure(error)
+                return (bytes, "sha256:" + SHA256.text(SHA256.digest(bytes)))
             }
         }
         var head = AnswerHead(file: picture.name, run: answerer.run)

@@ -158,7 +158,7 @@ struct PictureSources: Sendable {
         }
         var files: [String] = [], folders: [String] = []
         for name in names.sorted() where !name.hasPrefix(".") {
-            let path = folder.hasSuffix("/") ? folder + name : folder + "/" + name
+            let path = FilePath.start(inside: folder) + name
             guard stat(path, &status) == 0 else { continue }
             if status.st_mode & S_IFMT == S_IFDIR {
                 folders.append(path)

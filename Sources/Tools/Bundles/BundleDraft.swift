@@ -46,8 +46,8 @@ package struct BundleDraft {
             }
         }
         folder = facts.folder
-        loose = ModelBundle.isDownloadedFolder(path) ? nil : path.split(separator: "/").last.map(String.init)
-        let last = facts.file.split(separator: "/").last.map(String.init) ?? facts.file
+        loose = ModelBundle.isDownloadedFolder(path) ? nil : FilePath.name(of: path)
+        let last = FilePath.name(of: facts.file) ?? facts.file
         // The name of the model's own folder is more specific than `model.onnx`.
         let name = ModelBundle.servedName(of: folder == "/" ? last : folder)
         var notes: [String] = []
@@ -85,15 +85,15 @@ package struct BundleDraft {
         }
         return """
             {
-              "name": \(DraftText.quoted(facts.name ?? name)),
-              "details": \(DraftText.quoted(facts.details ?? "")),
-              "id": \(DraftText.quoted(name)),
+              "name": \(JSONText.quoted(facts.name ?? name)),
+              "details": \(JSONText.quoted(facts.details ?? "")),
+              "id": \(JSONText.quoted(name)),
               "version": "1",
-              "author": \(DraftText.quoted(facts.author ?? "")),
-              "license": \(DraftText.quoted(facts.license ?? "")),
+              "author": \(JSONText.quoted(facts.author ?? "")),
+              "license": \(JSONText.quoted(facts.license ?? "")),
               "model": {
-                "file": \(DraftText.quoted(facts.file)),
-                "backend": \(DraftText.quoted(ModelFormat(path: facts.file).rawValue)),
+                "file": \(JSONText.quoted(facts.file)),
+                "backend": \(JSONText.quoted(ModelFormat(path: facts.file).rawValue)),
                 "quantized": \(isQuantized),
                 "modes": ["predict"]
               },
@@ -152,7 +152,7 @@ package struct BundleDraft {
     static func checkFolder(_ folder: String, holding file: String, isNamedAfterIt: Bool = false) throws {
         let bundles = bundles(in: folder).filter { $0 != file }
         let others = (otherModels(in: folder, than: file) + bundles).sorted()
-        let name = ModelBundle.servedName(of: file), last = folder.split(separator: "/").last.map(String.init)
+        let name = ModelBundle.servedName(of: file), last = FilePath.name(of: folder)
         let isOthers = isNamedAfterIt && last.map(ModelBundle.servedName) != name && name != "model"
         guard !others.isEmpty || last == "models" || isOthers else { return }
         let own = folder + "/" + name, from = folder + "/" + file
@@ -208,11 +208,5 @@ package struct BundleDraft {
 
 /// Functions for JSON text.
 enum DraftText {
-    static func quoted(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        JSONText.appendString(text, to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
     static func list(_ shape: [Int]) -> String { "[" + shape.map(String.init).joined(separator: ", ") + "]" }
 }

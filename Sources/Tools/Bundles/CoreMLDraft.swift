@@ -35,12 +35,12 @@ package struct CoreMLDraft {
         }
         json = """
             {
-              "name": \(Self.quoted(name)),
-              "details": \(Self.quoted(conversion.details)),
-              "id": \(Self.quoted(name)),
-              "version": \(Self.quoted(conversion.version.isEmpty ? "1" : conversion.version)),
-              "author": \(Self.quoted(conversion.author)),
-              "license": \(Self.quoted(conversion.license)),
+              "name": \(JSONText.quoted(name)),
+              "details": \(JSONText.quoted(conversion.details)),
+              "id": \(JSONText.quoted(name)),
+              "version": \(JSONText.quoted(conversion.version.isEmpty ? "1" : conversion.version)),
+              "author": \(JSONText.quoted(conversion.author)),
+              "license": \(JSONText.quoted(conversion.license)),
               "model": {
                 "file": "model.xml",
                 "backend": "openvino",
@@ -58,28 +58,18 @@ package struct CoreMLDraft {
             """
     }
 
-    private static func quoted(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        JSONText.appendString(text, to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func list(_ numbers: [some CustomStringConvertible]) -> String {
-        "[" + numbers.map(\.description).joined(separator: ", ") + "]"
-    }
-
     private static func byColor(_ numbers: [Double]) -> String {
         "{ \"r\": \(numbers[0]), \"g\": \(numbers[1]), \"b\": \(numbers[2]) }"
     }
 
     private static func layer(_ layer: CoreMLConversion.Layer, isInput: Bool, labels: String?) -> String {
         var members = [
-            ("name", quoted(layer.name)), ("type", layer.picture == nil ? "\"array\"" : "\"image\""),
-            ("dtype", quoted(layer.elementType.rawValue)),
-            ("shape", list(layer.shape.dimensions.isEmpty ? [1] : layer.shape.dimensions)),
+            ("name", JSONText.quoted(layer.name)), ("type", layer.picture == nil ? "\"array\"" : "\"image\""),
+            ("dtype", JSONText.quoted(layer.elementType.rawValue)),
+            ("shape", DraftText.list(layer.shape.dimensions.isEmpty ? [1] : layer.shape.dimensions)),
         ]
         if let picture = layer.picture {
-            members += [("format", quoted(picture.format)), ("layout", "\"NCHW\"")]
+            members += [("format", JSONText.quoted(picture.format)), ("layout", "\"NCHW\"")]
             if isInput {
                 let bias = picture.bias.count == 3 ? byColor(picture.bias) : picture.bias.first.map { "\($0)" } ?? "0"
                 members += [
@@ -88,7 +78,7 @@ package struct CoreMLDraft {
                 ]
             }
         } else if layer.isLabelled, let labels {
-            members.append(("labels", quoted(labels)))
+            members.append(("labels", JSONText.quoted(labels)))
         }
         return "    {\n" + members.map { "      \"\($0.0)\": \($0.1)" }.joined(separator: ",\n") + "\n    }"
     }

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Inference
+internal import JSON
 internal import SystemSupport
 
 /// A model.json for a Core ML file that changes nothing yet: the file describes itself, and the values that can be
@@ -25,17 +26,17 @@ package struct CoreMLOverlay {
         } catch {
             throw CommandError("\(modelFile): \(error.message)")
         }
-        file = path.split(separator: "/").last.map(String.init) ?? path
+        file = FilePath.name(of: path) ?? path
         let parent = String(path.dropLast(file.count + 1))
         folder = parent.isEmpty ? "/" : parent
         let name = ModelBundle.servedName(of: path)
         json = """
             {
               // What is not said here is as the model file has it. Remove the slashes in front of what is to be otherwise.
-              "name": \(DraftText.quoted(name)),
-              "id": \(DraftText.quoted(name)),
+              "name": \(JSONText.quoted(name)),
+              "id": \(JSONText.quoted(name)),
               "version": "1",
-              "model": { "file": \(DraftText.quoted(file)), "backend": "coreml" },
+              "model": { "file": \(JSONText.quoted(file)), "backend": "coreml" },
               // "runtime": { "instances": 2 },
               "inputs": [
             \(outline.inputs.map(Self.layer).joined(separator: ",\n"))
@@ -68,9 +69,9 @@ package struct CoreMLOverlay {
     }
 
     private static func object(_ name: String, _ choices: [String]) -> String {
-        guard !choices.isEmpty else { return "    { \"name\": \(DraftText.quoted(name)) }" }
+        guard !choices.isEmpty else { return "    { \"name\": \(JSONText.quoted(name)) }" }
         let lines = choices.map { "      // \($0)\n" }.joined()
-        return "    {\n      \"name\": \(DraftText.quoted(name)),\n\(lines)    }"
+        return "    {\n      \"name\": \(JSONText.quoted(name)),\n\(lines)    }"
     }
 
     /// Writes model.json next to the file.

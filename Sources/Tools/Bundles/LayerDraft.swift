@@ -1,5 +1,7 @@
 internal import Inference
+internal import JSON
 internal import ModelFacts
+internal import SystemSupport
 
 /// Writes the layers of a first model.json.
 struct LayerDraft {
@@ -19,7 +21,7 @@ struct LayerDraft {
     /// True if a value has another source than the model file's tensors and a file of labels; then each line names its
     /// source. Otherwise the draft is JSON without comments, which other readers accept too.
     private var namesSources: Bool {
-        let file = facts.file.split(separator: "/").last.map(String.init) ?? ""
+        let file = FilePath.name(of: facts.file) ?? ""
         // A value that was found by running the model has a comment as well.
         return facts.provenance.lines.contains {
             $0.source != file && $0.source != facts.labelFile || $0.name == "activation" && facts.wasRun
@@ -57,7 +59,7 @@ struct LayerDraft {
         _ members: [Member], _ path: String, _ open: [String], _ notes: inout [String], remark: String? = nil
     ) -> String {
         notes += open.map { "\(path).\($0)" }
-        let mark = open.isEmpty ? [] : [Member(key: "$decide", value: DraftText.quoted(open.joined(separator: "; ")))]
+        let mark = open.isEmpty ? [] : [Member(key: "$decide", value: JSONText.quoted(open.joined(separator: "; ")))]
         return object(members + mark, remark: remark)
     }
 
@@ -101,9 +103,9 @@ struct LayerDraft {
 
     func input(_ port: TensorPort, _ index: Int, _ notes: inout [String]) -> String {
         let path = "inputs[\(index)]"
-        var members = [Member(key: "name", value: DraftText.quoted(port.name.isEmpty ? "input_\(index)" : port.name))]
+        var members = [Member(key: "name", value: JSONText.quoted(port.name.isEmpty ? "input_\(index)" : port.name))]
         var open: [String] = []
-        let dtype = Member(key: "dtype", value: DraftText.quoted(port.elementType.rawValue))
+        let dtype = Member(key: "dtype", value: JSONText.quoted(port.elementType.rawValue))
         let isDerived = index == 0 && line("layout") != nil
         guard let picture = Self.picture(port.shape) ?? (isDerived ? (-1, -1, 3, true) : nil) else {
             members += [Member(key: "type", value: "\"array\""), dtype]
@@ -226,21 +228,21 @@ struct LayerDraft {
             guard key == "labels" else { return Member(key: key, value: line.value, comment: comment(line)) }
             return labelFile.map {
                 Member(
-                    key: key, value: DraftText.quoted($0),
+                    key: key, value: JSONText.quoted($0),
                     comment: comment(line).map { "\(facts.labels?.count ?? 0) names, \($0)" })
             }
         }
         let open = zip(facts.provenance.undecidedKeys, facts.provenance.missing).filter { $0.0 == "outputs" }.map(\.1)
         return Self.finish(
-            [Member(key: "name", value: DraftText.quoted(name))] + members, "outputs[0]", open, &notes)
+            [Member(key: "name", value: JSONText.quoted(name))] + members, "outputs[0]", open, &notes)
     }
 
     // Long: a member of the draft for each fact, in the order of the document.
     func output(_ port: TensorPort, _ index: Int, _ notes: inout [String]) -> String {
         let path = "outputs[\(index)]"
         var open: [String] = []
-        let name = Member(key: "name", value: DraftText.quoted(port.name.isEmpty ? "output_\(index)" : port.name))
-        let dtype = Member(key: "dtype", value: DraftText.quoted(port.elementType.rawValue))
+        let name = Member(key: "name", value: JSONText.quoted(port.name.isEmpty ? "output_\(index)" : port.name))
+        let dtype = Member(key: "dtype", value: JSONText.quoted(port.elementType.rawValue))
         if drawsAnySize, let picture = Self.picture(port.shape) {
             var members = [
                 name, Member(key: "type", value: "\"image\""), dtype,
@@ -277,7 +279,7 @@ struct LayerDraft {
         if isLabelled, let labelFile, let labels = line("labels") {
             members.append(
                 Member(
-                    key: "labels", value: DraftText.quoted(labelFile),
+                    key: "labels", value: JSONText.quoted(labelFile),
                     comment: comment(labels).map { "\(classes) names, \($0)" }))
         } else {
             let known =

@@ -14,7 +14,7 @@ enum StagedBundle {
         let files = FileManager.default
         guard files.fileExists(atPath: path) else { throw CommandError("\(path) does not exist") }
         try OutputFile.makeFolder(folder)
-        let last = path.split(separator: "/").last.map(String.init) ?? "model"
+        let last = FilePath.name(of: path) ?? "model"
         if CoreMLDraft.reads(path) {
             try link(path, folder + "/" + last)
             let draft = try CoreMLDraft(modelFile: folder + "/" + last)

@@ -39,7 +39,7 @@ package enum LocalClassification {
                 let bytes = try InputFile.read(file, most: settings.maxBody)
                 if let folder = request.explain {
                     // Files with the same name from several folders get a number.
-                    let name = file == "-" ? "stdin" : file.split(separator: "/").last.map(String.init) ?? "picture"
+                    let name = file == "-" ? "stdin" : FilePath.name(of: file) ?? "picture"
                     explained[name, default: 0] += 1
                     let path = folder + "/" + name + (explained[name] == 1 ? "" : "-\(explained[name] ?? 0)")
                     try OutputFile.makeFolder(folder)

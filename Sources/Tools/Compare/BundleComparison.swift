@@ -60,10 +60,9 @@ package enum BundleComparison {
             throw CommandError("\(request.bundle) is not an image classifier\(model.reasonForTensors)")
         }
         let classes = Dictionary(grouping: labels.indices, by: { labels[$0] })
-        let folder = request.file.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(
-            separator: "/")
+        let folder = FilePath.folder(of: request.file)
         func path(_ name: String) -> String {
-            name.hasPrefix("/") || folder.isEmpty && !request.file.hasPrefix("/") ? name : folder + "/" + name
+            name.hasPrefix("/") ? name : folder + name
         }
         var tally = Tally()
         for (number, row) in rows.enumerated() {

@@ -121,7 +121,7 @@ struct ExpectationFile {
         var found = Members()
         let result = line.withUTF8Copy { bytes -> Result<Members, JSONError> in
             var scanner = JSONScanner(bytes, subject: "it")
-            do throws(JSONError) {
+            return Result { () throws(JSONError) in
                 try scanner.object { (name, scanner) throws(JSONError) in
                     let name = name.lowercased()
                     switch try scanner.kind() {
@@ -153,9 +153,7 @@ struct ExpectationFile {
                 }
                 try scanner.end()
                 found.isError = found.texts["error"] != nil && found.texts["code"] != nil
-                return .success(found)
-            } catch {
-                return .failure(error)
+                return found
             }
         }
         switch result {

@@ -15,8 +15,7 @@ struct BundleOutput: Sendable {
     /// Throws if the destination exists and is not a bundle that may be replaced.
     /// - Parameter verb: for the name of the work folder.
     init(_ given: String, overwrites: Bool, verb: String) throws(CommandError) {
-        var path = given
-        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        let path = FilePath.withoutSlashesAtEnd(given)
         if FileManager.default.fileExists(atPath: path) {
             guard overwrites else {
                 throw CommandError("\(path) already exists: use --force to replace it, or give another folder")
@@ -25,7 +24,7 @@ struct BundleOutput: Sendable {
                 throw CommandError("\(path) is not a bundle, it has no model.json: --force replaces bundles only")
             }
         }
-        let name = path.split(separator: "/").last.map(String.init) ?? "bundle"
+        let name = FilePath.name(of: path) ?? "bundle"
         (self.path, self.overwrites) = (path, overwrites)
         work = "\(path.dropLast(name.count)).\(name).\(verb)-\(getpid())"
     }

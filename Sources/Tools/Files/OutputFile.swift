@@ -17,7 +17,7 @@ enum OutputFile {
     /// Replaces a file atomically: readers, also after a power failure, find the old or the new contents. Blocks.
     /// - Throws: a sentence with the file's name and the system's reason.
     static func replace(_ path: String, with bytes: [UInt8]) throws(CommandError) {
-        let name = path.split(separator: "/").last.map(String.init) ?? "file"
+        let name = FilePath.name(of: path) ?? "file"
         let work = "\(path.dropLast(name.count)).\(name).writing-\(getpid())"
         func failed(_ code: Int32) -> CommandError {
             unlink(work)

@@ -38,7 +38,7 @@ struct SentPictures: Sendable {
             guard sum <= Self.mostBytes else {
                 throw CommandError("the pictures have more than \(Units.bytes(Self.mostBytes)) together")
             }
-            let name = file.split(separator: "/").last.map(String.init) ?? file
+            let name = FilePath.name(of: file) ?? file
             pictures.append(Picture(name: name, bytes: bytes))
         }
         self.pictures = pictures

@@ -48,7 +48,7 @@ struct PictureOutput {
 
     /// Writes the pictures for a file.
     mutating func write(_ result: ObservationResult, of bytes: [UInt8], file: String) throws {
-        let base = file == "-" ? "stdin" : file.split(separator: "/").last.map(String.init) ?? "picture"
+        let base = file == "-" ? "stdin" : FilePath.name(of: file) ?? "picture"
         names[base, default: 0] += 1
         let number = names[base] ?? 1
         let name = base + (number == 1 ? "" : "-\(number)")

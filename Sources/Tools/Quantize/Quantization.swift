@@ -89,10 +89,8 @@ package struct Quantization: Sendable {
             most_layers: Self.mostLayers, result: bundle + "/model.xml", log: work + "/log")
         let show = progress
         let outcome = try await LoaderThread.run { () -> Result<QuantizerProcess.Outcome, CommandError> in
-            do throws(CommandError) {
-                return .success(try process.run(job, python: python, folder: work) { show("\($0)...") })
-            } catch {
-                return .failure(error)
+            Result { () throws(CommandError) in
+                try process.run(job, python: python, folder: work) { show("\($0)...") }
             }
         }.get()
         try source.write(to: bundle, model: "model.xml")

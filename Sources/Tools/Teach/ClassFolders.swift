@@ -31,7 +31,7 @@ struct ClassFolders: Sendable {
         } catch {
             throw CommandError("\(folder) cannot be read: \(UnreadableFile.reason(folder))")
         }
-        let base = folder.hasSuffix("/") ? folder : folder + "/"
+        let base = FilePath.start(inside: folder)
         var labels: [String] = [], strays = 0
         for name in names {
             var status = stat()

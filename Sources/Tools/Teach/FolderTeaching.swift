@@ -32,9 +32,8 @@ package struct FolderTeaching {
         /// current folder.
         func bundle(_ settings: Settings) -> String {
             if let output { return output }
-            guard var folder = settings.models.first else { return name }
-            while folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }
-            return folder + "/" + name
+            guard let folder = settings.models.first else { return name }
+            return FilePath.withoutSlashesAtEnd(folder) + "/" + name
         }
     }
 

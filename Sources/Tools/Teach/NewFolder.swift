@@ -15,8 +15,7 @@ struct NewFolder: Sendable {
 
     /// - Throws: if the destination exists and must not be replaced.
     init(_ path: String, overwrites: Bool) throws(CommandError) {
-        var path = path
-        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        let path = FilePath.withoutSlashesAtEnd(path)
         guard let name = path.split(separator: "/").last, name != ".", name != ".." else {
             throw CommandError("\(path) cannot be a bundle: expected the name of a new folder", isConfiguration: true)
         }

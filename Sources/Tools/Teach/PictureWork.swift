@@ -65,7 +65,7 @@ struct PictureWork: Sendable {
         let most = most
         // The file is read on a thread that may block.
         let read = await LoaderThread.run { () -> Result<[UInt8], CommandError> in
-            do throws(CommandError) { return .success(try picture.read(most: most)) } catch { return .failure(error) }
+            Result { () throws(CommandError) in try picture.read(most: most) }
         }
         var outcome = Outcome()
         do {

@@ -148,16 +148,16 @@ enum ManifestText {
         switch value {
         case .object(let members) where depth < 3 && !members.isEmpty:
             let lines = sorted(members).map {
-                "\(margin)  \(DraftText.quoted($0.key)): \(of($0.value, depth: depth + 1))"
+                "\(margin)  \(JSONText.quoted($0.key)): \(of($0.value, depth: depth + 1))"
             }
             return "{\n" + lines.joined(separator: ",\n") + "\n\(margin)}"
         case .object(let members):
-            let parts = sorted(members).map { "\(DraftText.quoted($0.key)): \(of($0.value, depth: depth + 1))" }
+            let parts = sorted(members).map { "\(JSONText.quoted($0.key)): \(of($0.value, depth: depth + 1))" }
             return parts.isEmpty ? "{}" : "{ " + parts.joined(separator: ", ") + " }"
         case .array(let elements):
             let parts = elements.map { of($0, depth: depth + 1) }
             return "[" + parts.joined(separator: ", ") + "]"
-        case .string(let text): return DraftText.quoted(text)
+        case .string(let text): return JSONText.quoted(text)
         case .integer(let number): return String(number)
         case .number(let number): return "\(number)"
         case .bool(let value): return String(value)

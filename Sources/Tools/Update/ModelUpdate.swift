@@ -80,8 +80,7 @@ package enum ModelUpdate {
         do { bytes = try InputFile.read(request.data, most: mostBytes) } catch {
             throw CommandError("\(request.data) \(error)")
         }
-        let slash = request.data.lastIndex(of: "/")
-        let folder = slash.map { String(request.data[...$0]) } ?? ""
+        let folder = FilePath.folder(of: request.data)
         let most = settings.maxBody
         let reader = UpdateExampleReader(
             updater,

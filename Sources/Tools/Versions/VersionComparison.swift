@@ -98,11 +98,7 @@ package enum VersionComparison {
 
     private static func read(_ picture: BulkPicture, most: Int) async throws(CommandError) -> [UInt8] {
         try await LoaderThread.run { () -> Result<[UInt8], CommandError> in
-            do throws(CommandError) {
-                return .success(try picture.read(most: most))
-            } catch {
-                return .failure(error)
-            }
+            Result { () throws(CommandError) in try picture.read(most: most) }
         }.get()
     }
 

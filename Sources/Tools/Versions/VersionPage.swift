@@ -112,11 +112,7 @@ enum VersionPage {
         var pixels = [UInt8](repeating: 0, count: width * height * 3)
         let outcome = pixels.withUnsafeMutableBytes { target in
             bytes.withUnsafeBytes { source -> Result<ImageInfo, ImageError> in
-                do throws(ImageError) {
-                    return .success(try pipeline.prepare(source, into: target))
-                } catch {
-                    return .failure(error)
-                }
+                Result { () throws(ImageError) in try pipeline.prepare(source, into: target) }
             }
         }
         return (try outcome.get(), pixels)

@@ -68,10 +68,8 @@ extension Drawing {
         part.reserveCapacity(3 * x.count * y.count)
         for row in y { part += pixels[3 * (row * width + x.lowerBound)..<3 * (row * width + x.upperBound)] }
         let result = part.withUnsafeBytes { raw -> Result<[UInt8], ImageError> in
-            do throws(ImageError) {
-                return .success(try PNGEncoder.encode(width: x.count, height: y.count, channels: 3, pixels: raw))
-            } catch {
-                return .failure(error)
+            Result { () throws(ImageError) in
+                try PNGEncoder.encode(width: x.count, height: y.count, channels: 3, pixels: raw)
             }
         }
         return try result.get()
@@ -81,14 +79,11 @@ extension Drawing {
     /// - Throws: `cancelled`, `outOfMemory`; `sideTooLong` for a JPEG.
     package func encoded(isJPEG: Bool, isCancelled: () -> Bool) throws(ImageError) -> [UInt8] {
         let result = pixels.withUnsafeBytes { raw -> Result<[UInt8], ImageError> in
-            do throws(ImageError) {
-                return .success(
-                    try isJPEG
-                        ? JPEGEncoder.encode(width: width, height: height, pixels: raw, isCancelled: isCancelled)
-                        : PNGEncoder.encode(
-                            width: width, height: height, channels: 3, pixels: raw, isCancelled: isCancelled))
-            } catch {
-                return .failure(error)
+            Result { () throws(ImageError) in
+                try isJPEG
+                    ? JPEGEncoder.encode(width: width, height: height, pixels: raw, isCancelled: isCancelled)
+                    : PNGEncoder.encode(
+                        width: width, height: height, channels: 3, pixels: raw, isCancelled: isCancelled)
             }
         }
         return try result.get()

@@ -44,11 +44,7 @@ package struct Drawing {
         var pixels = [UInt8](repeating: 0, count: width * height * 3)
         let outcome = pixels.withUnsafeMutableBytes { target in
             bytes.withUnsafeBytes { source -> Result<ImageInfo, ImageError> in
-                do throws(ImageError) {
-                    return .success(try pipeline.prepare(source, into: target))
-                } catch {
-                    return .failure(error)
-                }
+                Result { () throws(ImageError) in try pipeline.prepare(source, into: target) }
             }
         }
         _ = try outcome.get()

@@ -85,13 +85,10 @@ extension Model {
         because difference: StreamDifference?
     ) async throws(InferenceError) -> Compared {
         let work: @Sendable () -> Result<Loaded, InferenceError> = {
-            do throws(InferenceError) {
-                return .success(
-                    try loadBlocking(
-                        path, name: name, configuration: configuration, version: version,
-                        answers: difference?.answers))
-            } catch {
-                return .failure(error)
+            Result { () throws(InferenceError) in
+                try loadBlocking(
+                    path, name: name, configuration: configuration, version: version,
+                    answers: difference?.answers)
             }
         }
         let loaded = try await LoaderThread.run(work).get()
@@ -144,7 +141,7 @@ extension Model {
         let engine = opened.engine
         let derived = bundle.facts.map { facts in
             let path = bundle.source.path
-            let file = path.split(separator: "/").last.map(String.init) ?? ""
+            let file = FilePath.name(of: path) ?? ""
             return FactPlanner(
                 facts: facts, inputs: planner.file.inputs, outputs: planner.file.outputs,
                 file: ModelBundle.isSavedModel(path) ? "saved_model.pb" : file, name: bundle.name

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import ImagePipeline
+internal import SystemSupport
 
 /// The inputs that a model runs before it becomes ready: the pictures that its bundle names, as tensors, or zeros.
 struct WarmUp: Sendable {
@@ -32,7 +33,7 @@ struct WarmUp: Sendable {
         }
         var tensors: [[UInt8]] = []
         for (path, file) in pictures {
-            let name = file.split(separator: "/").last.map(String.init) ?? file
+            let name = FilePath.name(of: file) ?? file
             switch BundleFile.read(file, most: largestFile) {
             case .failure(let problem): problems.add(path, "\"\(name)\" \(problem.reason)")
             case .success(let data):
@@ -50,12 +51,9 @@ struct WarmUp: Sendable {
         var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
         let outcome = tensor.withUnsafeMutableBytes { destination in
             data.withUnsafeBytes { bytes -> Result<ImageInfo, ImageError> in
-                do throws(ImageError) {
-                    return .success(
-                        try pipeline.prepare(
-                            bytes, into: destination, options: ImageDecodeOptions(), isCancelled: { false }))
-                } catch {
-                    return .failure(error)
+                Result { () throws(ImageError) in
+                    try pipeline.prepare(
+                        bytes, into: destination, options: ImageDecodeOptions(), isCancelled: { false })
                 }
             }
         }

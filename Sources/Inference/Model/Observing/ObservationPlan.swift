@@ -161,7 +161,7 @@ struct ObservationPlan: Sendable {
         return try outputs.reading(source.index) { (shape, raw) throws(InferenceError) -> R in
             let reader = ScoreReader(elementType: source.elementType, linear: source.linear, activation: nil)
             let result = reader.withScores(raw) { values -> Result<R, InferenceError> in
-                do throws(InferenceError) {
+                Result { () throws(InferenceError) in
                     guard let tensor = OutputTensor(shape: shape.dimensions, values: values) else {
                         throw .engine(
                             EngineError(
@@ -170,9 +170,7 @@ struct ObservationPlan: Sendable {
                     }
                     var tensors = tensors
                     tensors[role, default: []].append(tensor)
-                    return .success(try lend(rest.dropFirst(), of: outputs, tensors, body))
-                } catch {
-                    return .failure(error)
+                    return try lend(rest.dropFirst(), of: outputs, tensors, body)
                 }
             }
             return try result.get()

@@ -7,11 +7,7 @@ extension EngineOutputs {
         let result: Result<R, InferenceError>
         do throws(EngineError) {
             result = try withOutput(index) { shape, raw in
-                do throws(InferenceError) {
-                    return .success(try body(shape, raw))
-                } catch {
-                    return .failure(error)
-                }
+                Result { () throws(InferenceError) in try body(shape, raw) }
             }
         } catch {
             throw .engine(error)

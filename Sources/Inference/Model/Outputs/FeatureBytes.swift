@@ -41,11 +41,7 @@ extension [UInt8] {
     /// Calls `body` with the bytes, and rethrows its typed errors, unlike the standard library's method.
     func lent<R>(_ body: (UnsafeRawBufferPointer) throws(InferenceError) -> R) throws(InferenceError) -> R {
         let result = withUnsafeBytes { raw -> Result<R, InferenceError> in
-            do throws(InferenceError) {
-                return .success(try body(raw))
-            } catch {
-                return .failure(error)
-            }
+            Result { () throws(InferenceError) in try body(raw) }
         }
         return try result.get()
     }

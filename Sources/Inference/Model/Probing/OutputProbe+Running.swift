@@ -1,3 +1,5 @@
+internal import SystemSupport
+
 extension OutputProbe {
     /// The maximum number of elements of a tensor, and of classes.
     private static let mostElements = 1 << 26, mostClasses = 1_000_000
@@ -10,11 +12,7 @@ extension OutputProbe {
     /// - Throws: an engine error with the reason it cannot be run.
     package static func run(path: String, height: Int, width: Int) async throws(InferenceError) -> OutputProbe {
         let prepared: Result<Prepared, EngineError> = await LoaderThread.run {
-            do throws(EngineError) {
-                return .success(try Prepared(path: path, height: height, width: width))
-            } catch {
-                return .failure(error)
-            }
+            Result { () throws(EngineError) in try Prepared(path: path, height: height, width: width) }
         }
         do throws(EngineError) {
             let model = try prepared.get()
@@ -105,16 +103,10 @@ extension OutputProbe {
 
     /// A generator of the same numbers in each run, so that a draft is reproducible.
     private struct Noise {
-        private var state: UInt64 = 2_026
+        private var random = SplitMix64(seed: 2_026)
 
-        /// The next number, from 0 to 1 (SplitMix64).
-        private mutating func next() -> Double {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var value = state
-            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-            return Double((value ^ (value >> 31)) >> 11) * 0x1p-53
-        }
+        /// The next number, from 0 to 1.
+        private mutating func next() -> Double { Double(random.next() >> 11) * 0x1p-53 }
 
         /// Fills a tensor: zeros in the first round, then pixels as the usual normalizations produce them. Other types,
         /// such as numbers of words, stay 0.

@@ -172,7 +172,7 @@ extension Model {
             // Each item gets its share, so that the sum over a batch is the time of the inference.
             let share = run.times.inference / UInt64(max(1, items.count { $0.failure == nil }))
             return items.enumerated().map { index, item in
-                do throws(InferenceError) {
+                Result { () throws(InferenceError) in
                     let item = try item.get()
                     var times = run.times
                     times.queue &+= item.filled.waited
@@ -182,9 +182,7 @@ extension Model {
                     let outputs = BatchItemOutputs(request: request, item: index, count: count)
                     let result = try read(outputs, item.filled.image, times)
                     run.read(times, since: start)
-                    return .success(result)
-                } catch {
-                    return .failure(error)
+                    return result
                 }
             }
         }

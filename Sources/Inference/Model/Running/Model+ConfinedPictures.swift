@@ -58,11 +58,8 @@ extension Model {
     ) async throws(InferenceError) -> Value {
         let deadline = options.deadline
         let result: Result<Value, ImageError> = await LongDecoding.run { isCancelled in
-            do throws(ImageError) {
-                return .success(
-                    try work { isCancelled() || (deadline.map { MonotonicInstant.now >= $0 } ?? false) })
-            } catch {
-                return .failure(error)
+            Result { () throws(ImageError) in
+                try work { isCancelled() || (deadline.map { MonotonicInstant.now >= $0 } ?? false) }
             }
         }
         do throws(ImageError) {

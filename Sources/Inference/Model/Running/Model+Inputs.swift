@@ -101,11 +101,7 @@ extension Model {
             let filler = InputFiller(options: options) {
                 isCancelled() || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
             }
-            do throws(InferenceError) {
-                return .success(try filler.fill(tensor, with: value, plan: plan))
-            } catch {
-                return .failure(error)
-            }
+            return Result { () throws(InferenceError) in try filler.fill(tensor, with: value, plan: plan) }
         }
         return try result.get()
     }

@@ -52,10 +52,8 @@ extension Model {
             return try preprocess(image, of: input, options: options)
         }
         let result: Result<PreprocessedImage, InferenceError> = await LongDecoding.run { isCancelled in
-            do throws(InferenceError) {
-                return .success(try self.preprocess(image, of: input, options: options, isStopped: isCancelled))
-            } catch {
-                return .failure(error)
+            Result { () throws(InferenceError) in
+                try self.preprocess(image, of: input, options: options, isStopped: isCancelled)
             }
         }
         return try result.get()
@@ -75,11 +73,8 @@ extension Model {
             let pipeline = pipeline.settled(for: try pipeline.judged(image), options: decoding)
             var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
             let outcome = tensor.withUnsafeMutableBytes { destination -> Result<ImageInfo, ImageError> in
-                do throws(ImageError) {
-                    return .success(
-                        try image.prepare(pipeline, into: destination, options: decoding, isCancelled: isCancelled))
-                } catch {
-                    return .failure(error)
+                Result { () throws(ImageError) in
+                    try image.prepare(pipeline, into: destination, options: decoding, isCancelled: isCancelled)
                 }
             }
             _ = try outcome.get()
@@ -96,11 +91,7 @@ extension [UInt8] {
     /// Calls `body` with the bytes, and rethrows its typed errors, unlike the standard library's method.
     fileprivate func lent<R>(_ body: (UnsafeRawBufferPointer) throws(ImageError) -> R) throws(ImageError) -> R {
         let result = withUnsafeBytes { raw -> Result<R, ImageError> in
-            do throws(ImageError) {
-                return .success(try body(raw))
-            } catch {
-                return .failure(error)
-            }
+            Result { () throws(ImageError) in try body(raw) }
         }
         return try result.get()
     }

@@ -110,7 +110,7 @@ package struct ModelUpdater: Sendable {
     private static func prepare(
         _ path: String, _ links: LinkPolicy
     ) -> Result<(UpdatableModel, String, String), UpdateError> {
-        do throws(UpdateError) {
+        Result { () throws(UpdateError) in
             let bundle: ModelBundle
             do throws(InferenceError) { bundle = try ModelBundle(path: path, links: links) } catch {
                 throw .inference(error)
@@ -128,9 +128,7 @@ package struct ModelUpdater: Sendable {
             } catch {
                 throw .invalid("cannot be updated: \(error.description)")
             }
-            return .success((updatable, file, try write(updatable.featureModel, besides: path)))
-        } catch {
-            return .failure(error)
+            return (updatable, file, try write(updatable.featureModel, besides: path))
         }
     }
 

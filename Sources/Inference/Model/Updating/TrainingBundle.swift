@@ -61,13 +61,10 @@ package struct TrainingBundle: Sendable {
             do throws(ImageError) {
                 let decoded = try image.decodedHere(pipeline, page: 0, isCancelled: { Task.isCancelled })
                 let outcome = tensor.withUnsafeMutableBytes { destination -> Result<ImageInfo, ImageError> in
-                    do throws(ImageError) {
-                        return .success(
-                            try decoded.prepare(
-                                pipeline, into: destination, options: ImageDecodeOptions(),
-                                isCancelled: { Task.isCancelled }))
-                    } catch {
-                        return .failure(error)
+                    Result { () throws(ImageError) in
+                        try decoded.prepare(
+                            pipeline, into: destination, options: ImageDecodeOptions(),
+                            isCancelled: { Task.isCancelled })
                     }
                 }
                 _ = try outcome.get()
