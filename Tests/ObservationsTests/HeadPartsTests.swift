@@ -3,7 +3,7 @@ import Observations
 import TestSupport
 import Testing
 
-/// Heads described by parts, beyond the families' fixtures (`Tests/EndToEndTests/HeadFixturesTests.swift`).
+/// Heads described by parts, beyond the families' fixtures (`Tests/EndToEndTests/Answers/HeadFixturesTests.swift`).
 @Suite struct HeadPartsTests {
     /// A head of distances from cells of 8 pixels, with two classes: first the box, then the scores.
     private static func head() -> BoxDecoding {
