@@ -9,8 +9,7 @@ import Testing
 
 /// Models that are compiled into the cache are loaded without reading their files, and give the same answers.
 @Suite(.timeLimit(.minutes(5))) struct ExportedModelTests {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
+    private static let root = SharedData.packageRoot
 
     /// One model of each format: the path of the files to copy.
     private static let models = [

@@ -17,8 +17,7 @@ import Testing
         let samples: [Sample]
     }
 
-    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("Fixtures/integer-weights")
+    private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/integer-weights")
 
     private static func cases() throws -> [String: Case] {
         let text = try Data(contentsOf: folder.appendingPathComponent("cases.json"))

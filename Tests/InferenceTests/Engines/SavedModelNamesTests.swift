@@ -2,12 +2,13 @@ internal import EngineOpenVINO
 import FileFormats
 import Foundation
 import Inference
+import TestSupport
 import Testing
 
 /// The tensor names in a TensorFlow graph's signature are read from arbitrary bytes without a crash.
 @Suite struct SavedModelNamesTests {
-    private static let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("Fixtures/tensorio/tensorflow-batch-of-pictures.tiobundle/predict/saved_model.pb")
+    private static let file = SharedData.packageRoot.appendingPathComponent(
+        "Tests/Fixtures/tensorio/tensorflow-batch-of-pictures.tiobundle/predict/saved_model.pb")
 
     @Test("the graph's own tensor names of a SavedModel lead to the keys of the signature")
     func graphsOwnNamesLeadToTheSignaturesKeys() throws {
