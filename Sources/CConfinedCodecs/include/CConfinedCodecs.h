@@ -49,7 +49,7 @@ enum ccodec_event_kind { CCODEC_LIMITED = 1, CCODEC_ENDED = 2 };
 /// A message of the helper to the daemon, on the leash.
 struct ccodec_event {
     uint32_t kind;
-    /// How the child ended, as reported by wait(2): the signal, or 0 and the exit status.
+    /// The end of the child, as reported by wait(2): the signal, or 0 and the exit status.
     int32_t signal;
     int32_t status;
     uint32_t unused;

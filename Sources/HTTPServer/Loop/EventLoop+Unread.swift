@@ -13,7 +13,7 @@ struct UnreadAnswers {
     /// The bytes given to sockets since the last measurement.
     var bytes = 0
 
-    /// Whether the other loops were asked to close readers, once only recent readers are left here.
+    /// The state of the request to the other loops to close readers, made once only recent readers are left here.
     enum Others {
         case unasked
         /// The other loops were asked to close clients that do not read.

@@ -1,4 +1,4 @@
-/// How an answer is sent.
+/// The way an answer is sent.
 package struct AnswerPlan: Sendable, Hashable {
     /// False if the answer has `Connection: close`.
     package let keepAlive: Bool

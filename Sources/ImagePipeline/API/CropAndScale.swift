@@ -1,4 +1,4 @@
-/// How a picture is fitted to the rectangle of the model: Vision's three options. The raw values are those of the query
+/// The fit of a picture to the rectangle of the model: Vision's three options. The raw values are those of the query
 /// item `crop`.
 public enum CropAndScale: String, Sendable, Hashable, CaseIterable, Codable {
     /// The largest rectangle of the target's shape in the middle of the picture, scaled.

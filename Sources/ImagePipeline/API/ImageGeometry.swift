@@ -12,7 +12,7 @@ public struct ImageSize: Sendable, Hashable, Codable {
     }
 }
 
-/// Where the odd pixel goes when something is centred, and how a fitted side is rounded.
+/// The place of the odd pixel when something is centred, and the rounding of a fitted side.
 public enum Centering: String, Sendable, Hashable, CaseIterable, Codable {
     /// Half a pixel is rounded to even, as in torchvision and Pillow's `ImageOps`.
     case halfEven = "half_even"

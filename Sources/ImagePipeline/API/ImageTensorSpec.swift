@@ -20,7 +20,7 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     public var bias: [Float]
     /// Mean and standard deviation instead of `scale` and `bias`, computed as in training code.
     public var normalization: PixelNormalization?
-    /// How a picture of another shape is fitted to the tensor.
+    /// The fit of a picture of another shape to the tensor.
     public var cropAndScale: CropAndScale
     /// The resampling filter.
     public var resampler: Resampler
@@ -35,7 +35,7 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     public var resizeKeepingShape: ProportionalResize?
     /// With `centerCrop`: crop the tensor's size from the center without scaling.
     public var keepsSize: Bool
-    /// Where the odd pixel goes when a crop, or the picture of `scaleFit`, is centred.
+    /// The place of the odd pixel when a crop, or the picture of `scaleFit`, is centred.
     public var centering: Centering
     /// The position of the picture with `scaleFit`.
     public var alignment: FitAlignment

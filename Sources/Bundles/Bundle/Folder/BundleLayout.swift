@@ -5,7 +5,7 @@ internal import ModelFacts
 package struct BundleLayout: Sendable {
     /// The path of the model file relative to the folder; "" for a SavedModel, which is the folder itself.
     let model: String
-    /// Whether the folder has the files config.json, metadata.yaml and environment.json, which are read for facts.
+    /// True if the folder has config.json, metadata.yaml and environment.json: each is read for facts.
     let config: Bool, metadata: Bool, environment: Bool
     /// True if the folder of ``poolingFile`` (sentence-transformers) exists.
     let pooling: Bool
