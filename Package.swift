@@ -337,11 +337,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: [
-                "HTTPWire", "ImagePipeline", "Inference", "InferenceService", "ServiceCore", "Settings",
-                "SystemSupport", "TestSupport", "WireFormats",
-            ],
-            swiftSettings: waiting, linkerSettings: findEngine),
+            dependencies: ["ImagePipeline", "Settings", "SystemSupport", "TestSupport"],
+            swiftSettings: waiting),
         // Teaches without end until it is killed: for TeachingTests.
         .executableTarget(
             name: "TeachingProbe", dependencies: ["Teaching"], path: "Tests/TeachingProbe",

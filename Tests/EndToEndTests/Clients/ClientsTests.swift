@@ -1,49 +1,12 @@
 import Foundation
-import HTTPWire
-import InferenceService
-internal import ServiceCore
 import TestSupport
 import Testing
 
-/// docs/clients.md: every line of its table gets the documented answer, and the table has every route of a dialect.
+/// Each line of the table of docs/clients.md gets the documented answer.
 @Suite(.serialized) struct ClientsDocumentTests {
-    private struct Line {
-        let asks: String, command: String, status: Int, words: String
-    }
+    private let document: ClientsDocument
 
-    private let lines: [Line]
-    private let document: String
-
-    init() throws {
-        document = try String(
-            contentsOf: SharedData.packageRoot.appendingPathComponent("docs/clients.md"), encoding: .utf8)
-        lines = document.split(separator: "\n").compactMap { line in
-            let cells = line.split(separator: "|", omittingEmptySubsequences: false)
-                .map { $0.trimmingCharacters(in: .whitespaces) }
-            guard cells.count == 6, cells[3].hasPrefix("`curl "), let status = Int(cells[4].prefix(3)) else {
-                return nil
-            }
-            let words = cells[4].dropFirst(3).trimmingCharacters(in: CharacterSet(charactersIn: " `"))
-            return Line(
-                asks: cells[2], command: cells[3].trimmingCharacters(in: CharacterSet(charactersIn: "`")),
-                status: status,
-                words: words)
-        }
-    }
-
-    @Test("docs/clients.md lists each route of each dialect")
-    func everyRouteOfADialectIsInTheTable() {
-        #expect(lines.count >= 30)
-        let asked = lines.flatMap { $0.asks.split(separator: "`").map(String.init) }
-        for resource in Service.routes.resources where resource.dialect != nil {
-            for template in resource.templates {
-                for method in resource.methods {
-                    let route = "\(method.method.rawValue) \(template.text)"
-                    #expect(asked.contains(route), "\(route) is not in the table")
-                }
-            }
-        }
-    }
+    init() throws { document = try ClientsDocument() }
 
     @Test(
         "each curl command of docs/clients.md gets the status and the words that its line says",
@@ -52,7 +15,8 @@ import Testing
         let root = SharedData.packageRoot
         let dialects = "tfserving,sagemaker,vertex,deepstack"
         #expect(
-            document.contains("ocelli serve --models models --models Tests/Fixtures/detectors --dialects \(dialects)"))
+            document.text.contains(
+                "ocelli serve --models models --models Tests/Fixtures/detectors --dialects \(dialects)"))
         let daemon = try Daemon(
             [
                 "--models", root.path + "/models", "--models", root.path + "/Tests/Fixtures/detectors", "--model",
@@ -60,7 +24,7 @@ import Testing
                 "https://app.example",
             ], environment: ["AIP_HEALTH_ROUTE": "/health", "AIP_PREDICT_ROUTE": "/predict"])
         let address = daemon.url.dropFirst("http://".count)
-        for line in lines {
+        for line in document.lines {
             let command = line.command.replacing("localhost:8080", with: address)
                 .replacing("curl ", with: "curl -sSi --max-time 60 ")
             let result = try Shell.run("bash", ["-c", command], directory: root)

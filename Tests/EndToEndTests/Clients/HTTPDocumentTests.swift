@@ -1,133 +1,13 @@
 import Foundation
-import HTTPWire
-import Inference
-import InferenceService
-internal import ServiceCore
 import TestSupport
 import Testing
-internal import WireFormats
 
-/// docs/http-api.md has every route and every error code, and its examples run with the real binary.
+/// The examples of docs/http-api.md run with the real binary.
 @Suite(.serialized)
 struct HTTPDocumentTests {
-    private let document: String
+    private let document: HTTPDocument
 
-    init() throws {
-        document = try String(
-            contentsOf: SharedData.packageRoot.appendingPathComponent("docs/http-api.md"), encoding: .utf8)
-    }
-
-    // MARK: Tables
-
-    /// The methods of each path of the table of routes.
-    private static let methods = Dictionary(
-        uniqueKeysWithValues: Service.routes.resources.filter { $0.dialect == nil }.flatMap { resource in
-            resource.templates.map { ($0.text, resource.methods.map(\.method.rawValue)) }
-        })
-
-    /// The cells of the tables' rows, without the headings.
-    private var rows: [[String]] {
-        document.split(separator: "\n").filter { $0.hasPrefix("| ") }.map { line in
-            line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-        }
-    }
-
-    private static func code(in cell: String) -> [String] {
-        cell.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
-            .map { String($0.element) }
-    }
-
-    @Test("the tables of docs/http-api.md have each route with its methods")
-    func everyRouteHasItsMethodsInATable() {
-        var found: [String: [String]] = [:]
-        for row in rows where row.count >= 2 {
-            let methods = row[1].split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-            // The row that refers to a table further down names no methods.
-            guard !methods.isEmpty else { continue }
-            for path in Self.code(in: row[0]) where path.hasPrefix("/") { found[path] = methods }
-        }
-        #expect(found == Self.methods)
-    }
-
-    @Test("docs/http-api.md has each error code with its status")
-    func everyErrorCodeHasItsStatusInTheTable() {
-        var found: [String: Int] = [:]
-        for row in rows {
-            guard let status = row.first.flatMap({ Int($0) }), row.count >= 3 else { continue }
-            for code in Self.code(in: row[1]) { found[code] = status }
-        }
-        let expected = ErrorCode.allCases.map { ($0.rawValue, $0.status.code) }
-        #expect(found == Dictionary(expected) { first, _ in first })
-    }
-
-    // MARK: Examples
-
-    /// `$ COMMAND    # STATUS CODE`
-    private struct Example {
-        let command: String
-        let status: Int
-        /// The error's code, if the answer is an error.
-        let code: String
-        /// True if the daemon has tokens.
-        var needsTokens: Bool { status == 401 }
-        /// The JSON after the last example, which shows its answer.
-        var shape: Any?
-    }
-
-    private var examples: [Example] {
-        var examples: [Example] = []
-        var block: [Substring]?
-        // JSON shows the answer of the example before it, in the same section.
-        var section = 0
-        for line in document.split(separator: "\n", omittingEmptySubsequences: false) {
-            if line == "```json" {
-                block = []
-            } else if line == "```", let json = block {
-                let shape = try? JSONSerialization.jsonObject(with: Data(json.joined(separator: "\n").utf8))
-                if shape == nil { Issue.record("not JSON: \(json.joined(separator: "\n"))") }
-                if examples.count > section, let last = examples.indices.last, examples[last].shape == nil,
-                    examples[last].status == 200
-                {
-                    examples[last].shape = shape
-                }
-                block = nil
-            } else if block != nil {
-                block?.append(line)
-            } else if line.hasPrefix("## ") {
-                section = examples.count
-            } else if line.hasPrefix("$ "), let hash = line.range(of: "# ", options: .backwards) {
-                let words = line[hash.upperBound...].split(separator: " ")
-                examples.append(
-                    Example(
-                        command: String(line[..<hash.lowerBound].dropFirst(2)), status: Int(words.first ?? "") ?? 0,
-                        code: words.count > 1 ? String(words[1]) : ""))
-            }
-        }
-        return examples
-    }
-
-    /// Answers that no command can cause reliably; the document shows their JSON.
-    private static let shown: Set<ErrorCode> = [
-        .tooManyRequests, .overloaded, .deadlineExceeded, .shuttingDown, .internal, .storageFull,
-    ]
-
-    @Test("docs/http-api.md has an example of each route and of each error")
-    func everyRouteAndEveryErrorHasAnExample() {
-        var labels: Set<String> = [], codes: Set<String> = []
-        for example in examples {
-            codes.insert(example.code)
-            guard let start = example.command.range(of: "localhost:8080") else { continue }
-            let path = example.command[start.upperBound...].prefix { !"? '\"".contains($0) }
-            if example.code.isEmpty, let match = Service.routes.match(String(path)) {
-                labels.insert(match.resource.label)
-            }
-        }
-        #expect(labels == Set(Service.routes.resources.filter { $0.dialect == nil }.map(\.label)))
-        for code in ErrorCode.allCases {
-            let isShown = document.contains("\"code\": \"\(code.rawValue)\"")
-            #expect(Self.shown.contains(code) ? isShown : codes.contains(code.rawValue), "\(code)")
-        }
-    }
+    init() throws { document = try HTTPDocument() }
 
     @Test(
         "each example command of docs/http-api.md gets the status, error code and JSON members shown",
@@ -139,7 +19,7 @@ struct HTTPDocumentTests {
         defer { try? FileManager.default.removeItem(at: tokens) }
         // The document's own command, with a shorter timeout for the example of a slow client.
         let models = ["--models", root.path + "/models", "--models", root.path + "/Tests/Fixtures/detectors"]
-        #expect(document.contains("ocelli serve --models models --models Tests/Fixtures/detectors"))
+        #expect(document.text.contains("ocelli serve --models models --models Tests/Fixtures/detectors"))
         let taught = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: taught) }
         let embedder = "embedder=" + root.path + "/Tests/Fixtures/observations/embedder"
@@ -147,7 +27,7 @@ struct HTTPDocumentTests {
         let daemon = try Daemon(
             models + ["--model", embedder, "--model", fasteners, "--taught-dir", taught.path, "--body-grace", "1s"])
         let guarded = try Daemon(["--tokens-file", tokens.path])
-        for example in examples {
+        for example in try document.examples() {
             let url = example.needsTokens ? guarded.url : daemon.url
             try run(example, port: try #require(url.split(separator: ":").last), in: root)
         }
@@ -167,7 +47,7 @@ struct HTTPDocumentTests {
             "ocelli-programs-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let blocks = document.matches(of: /```(python|js)\n([\s\S]*?)```/)
+        let blocks = document.text.matches(of: /```(python|js)\n([\s\S]*?)```/)
         #expect(blocks.count == 3)
         for (number, block) in blocks.enumerated() {
             let isPython = block.output.1 == "python"
@@ -185,7 +65,7 @@ struct HTTPDocumentTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    private func run(_ example: Example, port: Substring, in root: URL) throws {
+    private func run(_ example: HTTPDocument.Example, port: Substring, in root: URL) throws {
         // `-i` shows the head of an answer; telnet shows it anyway.
         let isRaw = example.command.contains("telnet:")
         let command = example.command.replacing("localhost:8080", with: "localhost:\(port)")

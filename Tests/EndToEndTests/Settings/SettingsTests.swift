@@ -1,5 +1,4 @@
 import Foundation
-import InferenceService
 import Settings
 import TestSupport
 import Testing
