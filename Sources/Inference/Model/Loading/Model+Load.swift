@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
@@ -199,8 +200,8 @@ extension Model {
         // provenance states the reason.
         var provenance = derived?.provenance
         let observationProblems = bundle.manifest == nil ? ProblemList() : planner.problems
-        let described = manifest?.observations ?? []
-        let observations = (described.isEmpty ? planner.ownObservations : described).compactMap {
+        let declared = manifest?.observations ?? []
+        let observations = (declared.isEmpty ? planner.ownObservations : declared).compactMap {
             ObservationPlan($0, plan: plan, compiled: compiled, problems: observationProblems)
         }
         guard planner.problems.problems.isEmpty else {
@@ -247,13 +248,26 @@ extension Model {
         report.execution = compiled.execution
         report.integerWeights = planner.file.integerWeights
         report.provenance = provenance
-        let model = try Model(
-            bundle: bundle, manifest: manifest, provenance: provenance, version: version, plan: plan,
-            observations: observations, compiled: compiled, batch: batch,
+        func described(_ feature: FeatureDescription) -> FeatureDescription {
+            batch == nil ? feature : feature.openingBatch
+        }
+        var description = ModelDescription(
+            bundle, manifest, version: version, file: plan.about,
+            backend: (manifest?.backend ?? ModelFormat(path: bundle.source.path)).rawValue,
+            features: (plan.inputs.map { described($0.description) }, plan.outputs.map { described($0.description) }))
+        description.embeddingLabels = observations.first(where: \.output.classifies)?.output.labels
+        for (what, features) in [("input", description.inputs), ("output", description.outputs)] {
+            report.treatment += features.compactMap { feature in
+                feature.treatment.map { "\(what) \"\(feature.name)\": \($0)" }
+            }
+        }
+        let model = Model(
+            description, bundle: bundle, options: manifest?.options ?? plan.about?.options, provenance: provenance,
+            resources: try ModelResources(compiled, plan: plan, batch: batch, configuration: configuration),
+            observations: observations, batch: batch,
             singleStream: SingleStreamVariant.Recipe(
                 configuration.singleStream, source: configuration.source(bundle.source), stamp: bundle.stamp,
-                engine: engine,
-                options: configuration.compile, execution: compiled.execution),
+                engine: engine, options: configuration.compile, execution: compiled.execution),
             configuration: configuration, loadReport: report)
         return Loaded(model: model, warmUp: warmUp, reference: reference, goldens: goldens)
     }
