@@ -46,10 +46,10 @@ struct CompiledBundle {
 
     /// The transforms of pixels and scores, one entry for each input and output.
     var treatment: [String] {
-        func list(_ kind: String, _ features: [FeatureDescription]) -> [String] {
-            features.compactMap { feature in feature.treatment.map { "\(kind) \"\(feature.name)\": \($0)" } }
+        let inputs = opened.plan.inputs.map { ("input", $0.description) }
+        let outputs = opened.plan.outputs.map { ("output", $0.description) }
+        return (inputs + outputs).compactMap { kind, feature in
+            feature.treatment.map { "\(kind) \"\(feature.name)\": \($0)" }
         }
-        return list("input", opened.plan.inputs.map(\.description))
-            + list("output", opened.plan.outputs.map(\.description))
     }
 }
