@@ -1,5 +1,4 @@
 internal import Glibc
-internal import SystemSupport
 
 /// The reason that an update failed.
 package enum UpdateFailure: Error, Sendable {
@@ -131,56 +130,6 @@ struct TailTraining {
             let errors = zip(output, numbers).map { $0 - $1 }
             let count = Double(errors.count)
             return (errors.reduce(0) { $0 + $1 * $1 } / count, errors.map { 2 * $0 / count })
-        }
-    }
-}
-
-/// The order of examples: a Fisher-Yates shuffle with random numbers of SplitMix64, whose state continues across
-/// epochs.
-struct ExampleOrder {
-    private var random: SplitMix64
-
-    init(seed: Int) { random = SplitMix64(seed: UInt64(bitPattern: Int64(seed))) }
-
-    mutating func shuffle(_ order: inout [Int]) {
-        guard order.count > 1 else { return }
-        for last in stride(from: order.count - 1, to: 0, by: -1) {
-            order.swapAt(last, Int(random.next() % UInt64(last + 1)))
-        }
-    }
-}
-
-/// SGD with momentum, and Adam (Kingma and Ba, 2015).
-struct TailOptimizer {
-    private let plan: UpdatePlan
-    private var first: [[Double]], second: [[Double]]
-    private var steps = 0.0
-
-    /// - Parameter counts: the number of parameters of each trained layer; 0 for others.
-    init(_ plan: UpdatePlan, counts: [Int]) {
-        self.plan = plan
-        first = counts.map { [Double](repeating: 0, count: $0) }
-        second = first
-    }
-
-    mutating func apply(_ gradients: [[Double]], to parameters: inout [[Double]]) {
-        steps += 1
-        let rate = plan.learningRate
-        for layer in first.indices {
-            for place in first[layer].indices {
-                let gradient = gradients[layer][place]
-                switch plan.optimizer {
-                case .sgd(let momentum):
-                    first[layer][place] = momentum * first[layer][place] + gradient
-                    parameters[layer][place] -= rate * first[layer][place]
-                case .adam(let beta1, let beta2, let epsilon):
-                    first[layer][place] = beta1 * first[layer][place] + (1 - beta1) * gradient
-                    second[layer][place] = beta2 * second[layer][place] + (1 - beta2) * gradient * gradient
-                    let mean = first[layer][place] / (1 - pow(beta1, steps))
-                    let spread = (second[layer][place] / (1 - pow(beta2, steps))).squareRoot()
-                    parameters[layer][place] -= rate * mean / (spread + epsilon)
-                }
-            }
         }
     }
 }

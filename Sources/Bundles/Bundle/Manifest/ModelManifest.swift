@@ -164,4 +164,7 @@ package struct ModelRuntime: Sendable {
         /// The number of runs of each picture on each infer request; 0 disables the warm-up.
         package var runs = 1
     }
+
+    /// No settings.
+    package init() {}
 }

@@ -43,14 +43,9 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var engineRequest = EngineRequest()
     /// True if the answers of both engines to an ONNX file are compared before a model is handed out.
     public var comparesEngines = true
-    /// Nanoseconds that an earlier attempt of this load spent on comparing engines.
-    var engineComparison: UInt64 = 0
     /// The difference between the answers of several streams and those of one, if it is known before the load; the
     /// model then runs with one stream.
     package var streamDifference: String?
-    /// The difference between the answers of its batch variant and those of single items; if nil, the variant is
-    /// compiled if the bundle requests it.
-    var batchDifference: String?
     /// The conditions under which single-stream predictions run on a variant with more threads, which is compiled when
     /// it becomes useful.
     public var singleStream = SingleStreamPolicy.never

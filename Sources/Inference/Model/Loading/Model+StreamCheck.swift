@@ -73,17 +73,4 @@ extension Model {
             if let advice = check.advice { report.advice.append(advice) }
         }
     }
-
-    /// Adds the times of the load with several streams, which preceded this load with one.
-    func note(_ difference: StreamDifference) {
-        load.withLock { report in
-            let first = difference.report
-            report.loadCheck = first.loadCheck
-            report.wasTried = first.wasTried
-            report.loadCheckProblem = first.loadCheckProblem
-            // A model that the first load has compiled was not in the cache before.
-            report.isCached = first.isCached
-            report.comparison &+= first.read &+ first.compile &+ first.warmUp &+ first.comparison
-        }
-    }
 }

@@ -7,7 +7,7 @@ extension Model {
     /// wait for it, and a model that cannot run does not become ready.
     func warmUp(_ warmUp: WarmUp) async throws(InferenceError) {
         // Inputs of open shape cannot be filled with zeros: their first prediction is their warm-up.
-        guard hasZeros, warmUp.runs > 0 else { return }
+        guard plan.hasZeros, warmUp.runs > 0 else { return }
         let start = MonotonicInstant.now
         // All requests are taken before the first is released, because the pool hands out the last returned one first.
         var taken: [RequestPool.PooledRequest] = []

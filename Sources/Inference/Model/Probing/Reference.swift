@@ -35,12 +35,4 @@ struct StreamDifference: Sendable {
     let answers: ReferenceAnswers
     /// True if only the batch variant differs.
     var isOfBatches = false
-    /// The report of the load of the model that differs.
-    private(set) var report = LoadReport()
-
-    func after(_ report: LoadReport) -> StreamDifference {
-        var copy = self
-        copy.report = report
-        return copy
-    }
 }

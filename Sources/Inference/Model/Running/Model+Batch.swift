@@ -155,8 +155,8 @@ extension Model {
             throw .unsupported(model: description.name, reason: "does not take \(count) items in one inference")
         }
         var items: [Result<BatchItem, InferenceError>] = []
-        return try await perform(InferenceRun(count, on: batch, in: slot), options: options) {
-            (wholes, run) throws(InferenceError) in
+        return try await perform(InferenceRecord(count, on: batch, in: slot), options: options) {
+            (wholes, record) throws(InferenceError) in
             for item in 0..<count {
                 items.append(
                     try await fill(item, of: count, in: wholes, options) { (input) throws(InferenceError) in
@@ -165,23 +165,23 @@ extension Model {
                     })
             }
             // Each item has its own time for this stage.
-            run.filled(waiting: 0)
+            record.filled(waiting: 0)
             let failures = items.compactMap { $0.failure.map { Result<R, InferenceError>.failure($0) } }
             return failures.count == count ? failures : nil
-        } read: { (request, run) throws(InferenceError) in
+        } read: { (request, record) throws(InferenceError) in
             // Each item gets its share, so that the sum over a batch is the time of the inference.
-            let share = run.times.inference / UInt64(max(1, items.count { $0.failure == nil }))
+            let share = record.times.inference / UInt64(max(1, items.count { $0.failure == nil }))
             return items.enumerated().map { index, item in
                 Result { () throws(InferenceError) in
                     let item = try item.get()
-                    var times = run.times
+                    var times = record.times
                     times.queue &+= item.filled.waited
                     times.decode = item.decode
                     times.inference = share
                     let start = MonotonicInstant.now
                     let outputs = BatchItemOutputs(request: request, item: index, count: count)
                     let result = try read(outputs, item.filled.image, times)
-                    run.read(times, since: start)
+                    record.read(times, since: start)
                     return result
                 }
             }

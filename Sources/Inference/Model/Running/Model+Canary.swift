@@ -12,7 +12,7 @@ extension Model {
     /// - Throws: if the engine fails, or one stream gives different answers too.
     @discardableResult
     public func canary() async throws(InferenceError) -> String? {
-        guard hasZeros else { return nil }
+        guard plan.hasZeros else { return nil }
         var taken: [RequestPool.PooledRequest] = []
         defer { for pooled in taken { pooled.release() } }
         do throws(InferenceError) {

@@ -9,17 +9,6 @@ extension Model {
     /// The maximum of the goldens that are kept for the canary: the number of pictures, and their bytes in total.
     private static let mostKept = 16, mostKeptBytes = 4 << 20
 
-    /// Compares the answers of a pipeline, which has no model file, with the goldens of its bundle, if it has any.
-    /// - Parameter agreement: the value in model.json; nil if it does not set one.
-    package func checkGoldens(_ agreement: Double?) async throws(InferenceError) {
-        let (goldens, mistakes) = await LoaderThread.run { [path] in
-            let problems = ProblemList()
-            return (GoldenSet(bundle: path, agreement: agreement, problems: problems), problems.problems)
-        }
-        guard mistakes.isEmpty else { throw .invalidBundle(name: description.name, problems: mistakes) }
-        if let goldens { try await check(goldens) }
-    }
-
     /// Compares the model's answers with the goldens, as many at once as it has infer requests. For a model that does
     /// not serve yet.
     /// - Throws: if fewer agree than required, with the summary.

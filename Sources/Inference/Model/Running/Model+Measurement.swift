@@ -4,7 +4,7 @@ internal import FlowControl
 extension Model {
     /// The time of each layer in several inferences on zeros; the model must have been compiled with profiling.
     package func layerProfiles(runs: Int) async throws(InferenceError) -> [[LayerProfile]] {
-        guard hasZeros else { return [] }
+        guard plan.hasZeros else { return [] }
         do throws(EngineError) {
             let request = try compiled.makeRequest()
             let inputs = try zeros()
@@ -43,7 +43,7 @@ extension Model {
     package func bytesPerPrediction(
         count: Int, resident: () -> Int?
     ) async throws(InferenceError) -> Int? {
-        guard hasZeros, count > 0, let before = resident() else { return nil }
+        guard plan.hasZeros, count > 0, let before = resident() else { return nil }
         do throws(EngineError) {
             var requests: [any InferRequest] = []
             for _ in 0..<count {
@@ -59,9 +59,6 @@ extension Model {
             throw .engine(error)
         }
     }
-
-    /// True if all inputs can be zeros: none is a string or has an open shape.
-    var hasZeros: Bool { plan.hasZeros }
 
     private func zeros() throws(EngineError) -> [any EngineTensor] {
         var tensors: [any EngineTensor] = []

@@ -1,7 +1,4 @@
 package import FlowControl
-internal import ImagePipeline
-internal import Synchronization
-internal import SystemSupport
 
 extension Model {
     /// The tasks of a model other than classification.
@@ -50,7 +47,7 @@ extension Model {
         of images: [EncodedImage], request: ObservationRequest, options: PredictionOptions, slot: Slot
     ) async -> [Result<ObservationResult, InferenceError>] {
         if pipeline != nil || request.keepsPicture {
-            return await outcomes(of: images, by: pipelineRun(request, options, slot))
+            return await outcomes(of: images, by: pipelineRequest(request, options, slot))
         }
         return await results(of: images) { (image) throws(InferenceError) in
             try await observation(of: image, request: request, options: options, slot: slot)
@@ -61,53 +58,6 @@ extension Model {
                 input.isPicture ? .image(images[item]) : nil
             } read: { (outputs, info, times) throws(InferenceError) in
                 try reader.result(in: outputs, image: info, times: times)
-            }
-        }
-    }
-
-    /// The picture that a stage of a pipeline gets for a detection, with a slot that the caller holds; see
-    /// ``PipelineRun/explanation(of:_:finds:)``.
-    package func explanation(
-        of image: EncodedImage, _ way: [Pipeline.Stage], finds: [Int], request: ObservationRequest,
-        options: PredictionOptions, slot: Slot
-    ) async throws(InferenceError) -> PreprocessedImage {
-        try await pipelineRun(request, options, slot).explanation(of: image, way, finds: finds)
-    }
-
-    private func pipelineRun(_ request: ObservationRequest, _ options: PredictionOptions, _ slot: Slot) -> PipelineRun {
-        var options = options
-        // These options apply to one tensor; a pipeline fills many.
-        (options.keeps, options.decoded) = (nil, nil)
-        return PipelineRun(
-            detector: pipeline?.detector ?? self, pipeline: pipeline, request: request, options: options, slot: slot)
-    }
-
-    private func outcomes(
-        of images: [EncodedImage], by run: PipelineRun
-    ) async -> [Result<ObservationResult, InferenceError>] {
-        var outcomes: [Result<ObservationResult, InferenceError>] = []
-        for image in images {
-            do throws(InferenceError) {
-                outcomes.append(.success(try await run.result(image)))
-            } catch {
-                outcomes.append(.failure(error))
-            }
-        }
-        if pipeline != nil { ends(outcomes.map { (try? $0.get())?.times }, in: run.slot) }
-        return outcomes
-    }
-
-    /// Counts requests of a pipeline; its models count their own inferences.
-    private func ends(_ times: [StageTimes?], in slot: Slot) {
-        let now = MonotonicInstant.now
-        lastUse.store(now.nanoseconds, ordering: .relaxed)
-        counted.withLock { statistics in
-            for times in times {
-                if let times {
-                    statistics.succeeded(times, output: times.postprocess, total: times.sum, at: now.nanoseconds)
-                } else {
-                    statistics.failed(total: now.nanoseconds(since: slot.acquiredAt), at: now.nanoseconds)
-                }
             }
         }
     }

@@ -18,27 +18,27 @@ extension Model {
         value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?,
         read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
     ) async throws(InferenceError) -> R {
-        var item = FilledItem(), run = InferenceRun(in: slot)
+        var item = FilledItem(), record = InferenceRecord(in: slot)
         let sized: SizedItem?
         do throws(InferenceError) {
             // Checked here, because the call itself allocates memory for everything that it might do.
             sized = plan.hasOpenPictures ? try await self.sized(options, value: value) : nil
         } catch {
-            counted.withLock { run.count(in: &$0) }
+            counted.withLock { record.count(in: &$0) }
             throw error
         }
         defer { sized?.room?.release() }
         let shapes = shapes.merging(sized?.shapes ?? [:]) { $1 }
-        return try await perform(run, options: options, shapes: shapes) {
-            (tensors, run) throws(InferenceError) in
-            if let sized { run.decoded(before: sized.decoding) }
+        return try await perform(record, options: options, shapes: shapes) {
+            (tensors, record) throws(InferenceError) in
+            if let sized { record.decoded(before: sized.decoding) }
             item = try await fill(options, sized, tensor: { tensors[$0] }, value: value)
-            run.filled(waiting: item.waited)
+            record.filled(waiting: item.waited)
             return nil
-        } read: { (request, run) throws(InferenceError) in
-            if let sized { learn(sized, from: request, inference: run.times.inference) }
-            let result = try read(request, item.image, run.times)
-            run.read(run.times, since: run.inferred)
+        } read: { (request, record) throws(InferenceError) in
+            if let sized { learn(sized, from: request, inference: record.times.inference) }
+            let result = try read(request, item.image, record.times)
+            record.read(record.times, since: record.inferred)
             return result
         }
     }
@@ -46,32 +46,32 @@ extension Model {
     /// Runs one inference, stage by stage. The resources of all stages are released after the last one, in reverse
     /// order.
     /// - Parameters:
-    ///   - run: the inference at its beginning.
+    ///   - record: the inference at its beginning.
     ///   - fill: writes the values into the tensors; returns an answer if no inference is needed.
     ///   - read: reads the answer while the infer request is held.
     func perform<R>(
-        _ run: consuming InferenceRun, options: PredictionOptions, shapes: [Int: Shape] = [:],
-        fill: ([any EngineTensor], inout InferenceRun) async throws(InferenceError) -> R?,
-        read: (any InferRequest, inout InferenceRun) throws(InferenceError) -> R
+        _ record: consuming InferenceRecord, options: PredictionOptions, shapes: [Int: Shape] = [:],
+        fill: ([any EngineTensor], inout InferenceRecord) async throws(InferenceError) -> R?,
+        read: (any InferRequest, inout InferenceRecord) throws(InferenceError) -> R
     ) async throws(InferenceError) -> R {
-        var run = run
+        var record = record
         defer {
             lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
-            counted.withLock { run.count(in: &$0) }
+            counted.withLock { record.count(in: &$0) }
         }
         try await check(shapes, deadline: options.deadline)
         PredictionsUnderWay.begin()
         defer { PredictionsUnderWay.end() }
-        run.isChecked()
-        let inputs = try takeTensors(for: run, shapes: shapes)
+        record.isChecked()
+        let inputs = try takeTensors(for: record, shapes: shapes)
         // The engine has released the tensors by then: even a cancelled task waits for the inference.
-        defer { if run.batch == nil { tensors.giveBack(inputs) } }
-        if let answer = try await fill(inputs.tensors, &run) { return answer }
-        let pooled = try await infer(&run, on: inputs.tensors, options)
+        defer { if record.batch == nil { tensors.giveBack(inputs) } }
+        if let answer = try await fill(inputs.tensors, &record) { return answer }
+        let pooled = try await infer(&record, on: inputs.tensors, options)
         defer { pooled.release() }
-        run.ends(singleStreamThreads: pooled.singleStreamThreads)
-        if run.batch == nil { considerSingleStream(run.times, alone: run.times.occupancy == 1) }
-        return try read(pooled.request, &run)
+        record.ends(singleStreamThreads: pooled.singleStreamThreads)
+        if record.batch == nil { considerSingleStream(record.times, alone: record.times.occupancy == 1) }
+        return try read(pooled.request, &record)
     }
 
     /// Returns the slot for a public call: the caller's own, or the next that is free before the deadline. All inner
@@ -100,9 +100,9 @@ extension Model {
 
     /// Takes tensors for the inputs: from the pool for one item, new ones for several.
     private func takeTensors(
-        for run: borrowing InferenceRun, shapes: [Int: Shape]
+        for record: borrowing InferenceRecord, shapes: [Int: Shape]
     ) throws(InferenceError) -> InputTensors {
-        if let batch = run.batch { return InputTensors(tensors: try tensors(of: batch, count: run.count)) }
+        if let batch = record.batch { return InputTensors(tensors: try tensors(of: batch, count: record.count)) }
         do throws(EngineError) {
             return try tensors.take(shapes: shapes)
         } catch {
@@ -151,9 +151,9 @@ extension Model {
     }
 
     private func takeRequest(
-        for run: borrowing InferenceRun, until deadline: MonotonicInstant?
+        for record: borrowing InferenceRecord, until deadline: MonotonicInstant?
     ) async throws(InferenceError) -> RequestPool.PooledRequest {
-        if let batch = run.batch { return try await batch.requests.acquire(deadline: deadline) }
+        if let batch = record.batch { return try await batch.requests.acquire(deadline: deadline) }
         return try await takeRequest(until: deadline)
     }
 
@@ -163,12 +163,12 @@ extension Model {
     /// Runs the engine.
     /// - Returns: the infer request that holds the answer.
     private func infer(
-        _ run: inout InferenceRun, on tensors: [any EngineTensor], _ options: PredictionOptions
+        _ record: inout InferenceRecord, on tensors: [any EngineTensor], _ options: PredictionOptions
     ) async throws(InferenceError) -> RequestPool.PooledRequest {
         var attempt = 1
         while true {
-            let pooled = try await takeRequest(for: run, until: options.deadline)
-            run.begins(beside: PredictionsUnderWay.number)
+            let pooled = try await takeRequest(for: record, until: options.deadline)
+            record.begins(beside: PredictionsUnderWay.number)
             do throws(EngineError) {
                 try setInputs(of: pooled.request, to: tensors)
                 pooled.request.setDetectionThresholds(options.detectionThresholds)

@@ -7,7 +7,7 @@ extension Model {
         guard !shapes.isEmpty else { return }
         let byIndex = Dictionary(shapes.map { (plan.inputs[$0].index, $1) }, uniquingKeysWith: { first, _ in first })
         do throws(ShapeChecks.Failure) {
-            try await shapeChecks.check(byIndex, deadline: deadline)
+            try await resources.shapeChecks.check(byIndex, deadline: deadline)
         } catch {
             switch error {
             case .wait(.cancelled): throw .cancelled(stage: .queue)

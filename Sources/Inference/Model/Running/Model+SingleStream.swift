@@ -65,7 +65,7 @@ extension Model {
     private func warmUp(_ compiled: Result<SingleStreamVariant, EngineError>) async -> Result<
         SingleStreamVariant, EngineError
     > {
-        guard hasZeros, case .success(let variant) = compiled, let pooled = variant.requests.tryAcquire() else {
+        guard plan.hasZeros, case .success(let variant) = compiled, let pooled = variant.requests.tryAcquire() else {
             return compiled
         }
         defer { pooled.release() }

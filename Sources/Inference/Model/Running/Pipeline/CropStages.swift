@@ -17,13 +17,13 @@ struct CropStages {
     private(set) var note = PipelineNote()
     private(set) var times = StageTimes()
 
-    init(_ run: PipelineRun, picture: HeldPicture) {
+    init(_ request: PipelineRequest, picture: HeldPicture) {
         self.picture = picture
-        maxPixels = run.maxPixels
-        options = run.stageOptions
-        slot = run.slot
-        limiter = run.detector.limiter
-        budget = run.options.maxCrops
+        maxPixels = request.maxPixels
+        options = request.stageOptions
+        slot = request.slot
+        limiter = request.detector.limiter
+        budget = request.options.maxCrops
     }
 
     private typealias Found = ObservationResult.Found
@@ -83,10 +83,10 @@ struct CropStages {
         _ stage: Pipeline.Stage, at found: [ObservationResult.Found]
     ) async throws(InferenceError) -> [ObservationResult.StageAnswer] {
         let start = MonotonicInstant.now
-        let work = StageRun(stage: stage, picture: picture, maxPixels: maxPixels, options: options, slot: slot)
+        let request = StageRequest(stage: stage, picture: picture, maxPixels: maxPixels, options: options, slot: slot)
         let chunks = stage.chunks(of: found.count)
         let results = try await Parallel.results(chunks.count, width: stage.width) { (index) throws(InferenceError) in
-            try await work.answers(for: Array(found[chunks[index]]))
+            try await request.answers(for: Array(found[chunks[index]]))
         }.flatMap { $0 }
         var spent = StageTimes()
         for result in results {
@@ -110,7 +110,7 @@ struct CropStages {
 }
 
 /// One stage for some detections, in a request's slot.
-struct StageRun: Sendable {
+struct StageRequest: Sendable {
     let stage: Pipeline.Stage
     let picture: HeldPicture
     let maxPixels: Int

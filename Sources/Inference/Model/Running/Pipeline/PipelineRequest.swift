@@ -5,7 +5,7 @@ internal import SystemSupport
 
 /// A detector's request that needs all pixels of a picture: that of a pipeline, or one for an answer that contains a
 /// picture. The picture is decoded once; all inferences use the request's slot.
-struct PipelineRun: Sendable {
+struct PipelineRequest: Sendable {
     let detector: Model
     /// Nil for a single model.
     let pipeline: Pipeline?
@@ -100,8 +100,9 @@ struct PipelineRun: Sendable {
                 let crop = try FindCrop(stage, of: found[number], in: picture, maxPixels: maxPixels)
                 return try await stage.model.preprocess(givingWay: crop.image, options: stageOptions)
             }
-            let run = StageRun(stage: stage, picture: picture, maxPixels: maxPixels, options: stageOptions, slot: slot)
-            switch try await run.answers(for: [found[number]]).first {
+            let inner = StageRequest(
+                stage: stage, picture: picture, maxPixels: maxPixels, options: stageOptions, slot: slot)
+            switch try await inner.answers(for: [found[number]]).first {
             case .observed(let result, _)?:
                 guard case .detections(let next) = result.content else { break }
                 found = next

@@ -1,8 +1,8 @@
 internal import FlowControl
 internal import SystemSupport
 
-/// The times of one inference, and the results of its items, for the statistics.
-struct InferenceRun {
+/// Records one inference for the statistics: its times, and the results of its items.
+struct InferenceRecord {
     /// The number of items.
     let count: Int
     /// The variant that runs the items together; nil for a single item.
