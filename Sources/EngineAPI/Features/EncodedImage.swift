@@ -15,7 +15,8 @@ public struct EncodedImage: Sendable {
     package var pixels: PixelImage?
     /// The part of the pixels that is the picture; nil for all of them.
     package var window: PictureWindow?
-    private let lend: @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void
+    @usableFromInline
+    let lend: @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void
 
     /// A picture in an array.
     public init(_ bytes: [UInt8]) {
@@ -55,6 +56,7 @@ public struct EncodedImage: Sendable {
     }
 
     /// Calls `body` with the bytes; the pointer is valid only during the call.
+    @inlinable  // Else each call from another module looks up the metadata of its types: 1,500 instructions a request.
     public func withUnsafeBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
         var result: Result<R, E>?
         lend { bytes in
