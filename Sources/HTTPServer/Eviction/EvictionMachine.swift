@@ -98,16 +98,13 @@ package struct EvictionMachine: Sendable {
 
     /// `count` bytes of answers were given to the kernel.
     package mutating func handed(_ id: Int32, _ count: Int, now: UInt64) {
-        if standings[Int(id)].queued + standings[Int(id)].handed == 0 { standings[Int(id)].tookAt = now }
-        standings[Int(id)].handed += count
+        standings[Int(id)].hand(count, now: now)
     }
 
     /// The kernel holds `queued` bytes of a connection's answers. Returns the number of bytes that the client has taken
     /// since the last measurement.
     package mutating func measured(_ id: Int32, queued: Int, now: UInt64) -> Int {
-        let taken = standings[Int(id)].queued + standings[Int(id)].handed - queued
-        (standings[Int(id)].queued, standings[Int(id)].handed) = (queued, 0)
-        if taken > 0 { standings[Int(id)].tookAt = now }
+        let taken = standings[Int(id)].measure(queued, now: now)
         took(id, max(0, taken), now: now)
         return taken
     }
@@ -115,7 +112,7 @@ package struct EvictionMachine: Sendable {
     /// A connection holds `bytes` of answers, in this process and in the kernel. Returns the difference to the last
     /// call.
     package mutating func holds(_ id: Int32, _ bytes: Int, isReserved: Bool, now: UInt64) -> Int {
-        let more = bytes - standings[Int(id)].held
+        let more = bytes - self[id].held
         guard more != 0 else { return 0 }
         standings[Int(id)].held = bytes
         Self.place(id, in: &readers, &standings[Int(id)], if: bytes > 0 && !isReserved, now: now)

@@ -22,6 +22,20 @@ package struct Standing: Sendable {
         held < EvictionMachine.piece && now &- tookAt < EvictionMachine.slowAfter
     }
 
+    /// Counts `count` bytes that were given to the kernel.
+    mutating func hand(_ count: Int, now: UInt64) {
+        if queued + handed == 0 { tookAt = now }
+        handed += count
+    }
+
+    /// Takes the measured bytes in the kernel. Returns the number that the client has taken since the last measurement.
+    mutating func measure(_ queued: Int, now: UInt64) -> Int {
+        let taken = self.queued + handed - queued
+        (self.queued, handed) = (queued, 0)
+        if taken > 0 { tookAt = now }
+        return taken
+    }
+
     /// Counts `count` bytes of progress. Returns true after a whole piece.
     mutating func progress(_ count: Int, now: UInt64) -> Bool {
         sinceProgress += count
