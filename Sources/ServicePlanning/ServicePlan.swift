@@ -221,3 +221,8 @@ package struct ServicePlan {
         return configuration
     }
 }
+
+extension Settings {
+    /// The models that `/readyz` waits for. Invalid values are refused at start.
+    package var readyCondition: ReadyCondition { ReadyCondition(readyWhen) ?? .all }
+}

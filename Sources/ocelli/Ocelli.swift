@@ -56,7 +56,7 @@ enum Ocelli {
     ]
 
     /// The name of another command that has this flag.
-    static func command(with flag: String, other name: String) -> String? {
+    private static func command(with flag: String, other name: String) -> String? {
         func knows<Other: Command>(_ command: Other.Type) -> Bool { command.flags.contains { $0.names.contains(flag) } }
         return commands.first { $0.name != name && knows($0) }?.name
     }
@@ -95,6 +95,9 @@ enum Ocelli {
             return try await command.run(rest)
         } catch let error as UsageError {
             Terminal.complain("ocelli: \(error.message)")
+            return 2
+        } catch let error as UnknownFlag {
+            Terminal.complain("ocelli: \(error.message(other: command(with: error.flag, other: error.command)))")
             return 2
         } catch let error as CommandError where error.isConfiguration {
             Terminal.complain("ocelli: \(error)")

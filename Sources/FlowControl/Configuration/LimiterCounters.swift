@@ -62,4 +62,28 @@ public struct LimiterCounters: Sendable, Hashable {
     public var left: UInt64 {
         leftTimedOut &+ leftDeadlineExceeded &+ leftDisplaced &+ leftDraining &+ leftCancelled
     }
+
+    /// Counts a request that is refused on arrival.
+    package mutating func count(refusal error: AdmissionError) {
+        switch error {
+        case .queueFull: refusedQueueFull &+= 1
+        case .overloaded: refusedOverloaded &+= 1
+        case .deadlineExceeded: refusedDeadlineExceeded &+= 1
+        case .deadlineUnreachable: refusedDeadlineUnreachable &+= 1
+        case .draining: refusedDraining &+= 1
+        case .waitTimedOut, .displaced, .cancelled: assertionFailure("not a refusal")
+        }
+    }
+
+    /// Counts a request that leaves the queue without a slot.
+    package mutating func count(departure error: AdmissionError) {
+        switch error {
+        case .waitTimedOut: leftTimedOut &+= 1
+        case .deadlineExceeded: leftDeadlineExceeded &+= 1
+        case .displaced: leftDisplaced &+= 1
+        case .draining: leftDraining &+= 1
+        case .cancelled: leftCancelled &+= 1
+        case .queueFull, .overloaded, .deadlineUnreachable: assertionFailure("not a departure")
+        }
+    }
 }

@@ -28,11 +28,15 @@ extension LimiterStateMachine {
     }
 
     private func expiryViolation(_ tickets: [WaiterTicket]) -> String? {
-        let live = expiries.entries.map(\.ticket).filter(queue.contains)
+        let live = expiries.heap.entries.map(\.ticket).filter(queue.contains)
         guard live.count == tickets.count, Set(live) == Set(tickets) else { return "a waiter has no expiry, or two" }
-        if expiries.count > 2 * counters.mostWaiting + 34 { return "stale expiries pile up: \(expiries.count)" }
-        guard let first = expiries.entries.filter({ queue.contains($0.ticket) }).map(\.at).min() else { return nil }
-        guard let armed else { return "waiters without a timer" }
+        if expiries.heap.count > 2 * counters.mostWaiting + 34 {
+            return "stale expiries pile up: \(expiries.heap.count)"
+        }
+        guard let first = expiries.heap.entries.filter({ queue.contains($0.ticket) }).map(\.at).min() else {
+            return nil
+        }
+        guard let armed = expiries.armed else { return "waiters without a timer" }
         return armed.at > first ? "the timer comes after the first expiry" : nil
     }
 

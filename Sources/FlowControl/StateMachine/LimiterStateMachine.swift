@@ -10,19 +10,38 @@ package import SystemSupport
 ///     │ idle │            │ running │            │   full   │            │ queueing │   │ (drop_oldest, at capacity:
 ///     │ 0    │ ◀───────── │ < limit │ ◀───────── │ >= limit │ ◀───────── │ + waiters│ ◀─┘  the oldest makes room)
 ///     └──────┘   finish   └─────────┘   finish   └──────────┘   finish   └──────────┘
-///         │                    │         resize        │        cancel        │  finish: the oldest waiter gets
-///         │ beginDraining      │                       │        expire        │  the slot, in flight stays as it is
+///         │                    │         resize        │        cancel        │  finish: a waiter gets the slot,
+///         │ beginDraining      │                       │        expire        │  in flight stays as it is
 ///         ▼                    ▼                       ▼        resize        ▼
 ///     ┌─────────┐   the last finish, and the queue empty   ┌────────────────────────────────┐
 ///     │ drained │ ◀─────────────────────────────────────── │ draining: arrivals are refused,│
-///     └─────────┘                                          │ the rest continues as before     │
+///     └─────────┘                                          │ the rest continues as before   │
 ///                                                          └────────────────────────────────┘
+///
+/// A request moves along these edges. Its ways out of the queue are counted one by one (``LimiterCounters``):
+///
+///     arrive ──▶ refused: draining, deadline, full queue, predicted wait, overload
+///        │
+///        ├── a slot is free (for a long request: `Slots.allowsLong`) ─────────────▶ in flight ── finish ──▶ released
+///        │                                                                            ▲  ▲
+///        ▼                    its client's turn (`ClientShares`); while the queue     │  │
+///     waiting, with a turn ── grows, that of a waiter that is in time ────────────────┘  │
+///        │     │                                                                         │
+///        │     └── overload begins, and its answer is late ──▶ set aside ── `AsideTurns` ┘
+///        │                                                        │
+///        └──▶ left: cancelled, expired, displaced, draining ◀─────┘
+///
+/// Overload (``OverloadDetector``) begins when the queue grows for too long, and ends when arrivals have settled; while
+/// it lasts, the queue is bounded by the predicted wait instead of its capacity.
+///
+/// The parts: ``Slots`` (which are free, and when the next one will be), ``WaiterQueue`` (order, and which waiter is
+/// displaced), ``ExpiryTimer``, ``ClientShares``, ``AsideTurns``, ``OverloadDetector``.
 ///
 /// The invariants after every event (`invariantViolation` checks them):
 /// - A request waits only while no slot is free: the same event gives a free slot to a waiter of the client with the
-///   next turn (``ClientShares``), usually to its oldest one (if more requests arrive than complete and the oldest is
-///   late, to the oldest that is not: see ``OverloadDetector``).
-/// - Long requests (``Claim/isLong``) hold at most two thirds of the slots, so that short requests soon get one.
+///   next turn, usually to its oldest one (if more requests arrive than complete and the oldest is late, to the oldest
+///   that is not).
+/// - Long requests (``Claim/isLong``) hold at most two thirds of the slots.
 /// - A slot is given only while fewer than `limit` are in use (a lowered limit revokes none).
 /// - The number of waiters does not exceed the queue's capacity; they are in order of arrival, and none is past its
 ///   expiry.
@@ -37,12 +56,7 @@ package struct LimiterStateMachine<Waiter> {
 
     // The fields that every request changes come first, next to each other, because another processor must fetch each
     // cache line.
-    package private(set) var inFlight = 0
-    /// The number of long requests in flight.
-    package private(set) var longInFlight = 0
-    /// The time of the last acquisition or release of a slot: every slot in use was taken at that time or before.
-    private var lastChange = MonotonicInstant(nanoseconds: 0)
-    private var service: ServiceTimeEstimate
+    private var slots: Slots
     private var shares = ClientShares()
     package private(set) var counters = LimiterCounters()
     private var overload: OverloadDetector
@@ -50,27 +64,27 @@ package struct LimiterStateMachine<Waiter> {
     package private(set) var configuration: LimiterConfiguration
     var phase = Phase.accepting
     var queue = WaiterQueue<Waiter>()
-    var expiries = ExpiryHeap()
-    var armed: TimerRequest?
-    private var timerEpoch: UInt64 = 0
-    /// The number of slots given since a waiter that was set aside got one.
-    private var passedOver = 0
-    /// While others have turns, one slot in this many goes to a waiter that was set aside.
-    private static var slotsPerAside: Int { 8 }
+    var expiries = ExpiryTimer()
+    private var asideTurns = AsideTurns()
 
     package init(configuration: LimiterConfiguration) {
         self.configuration = configuration
-        service = ServiceTimeEstimate(expected: configuration.expectedServiceTime.saturatedNanoseconds.magnitude)
+        slots = Slots(
+            limit: configuration.limit,
+            expectedService: configuration.expectedServiceTime.saturatedNanoseconds.magnitude)
         overload = OverloadDetector(target: configuration.overloadTarget)
     }
 
+    package var inFlight: Int { slots.inUse }
+    /// The number of long requests in flight.
+    package var longInFlight: Int { slots.longInUse }
     package var waiting: Int { queue.count }
     package var isDraining: Bool { phase != .accepting }
     /// True if a request that arrives now gets a slot, even a long one.
-    package var isOpen: Bool { phase == .accepting && inFlight < configuration.limit && longInFlight < mostLong }
+    package var isOpen: Bool { phase == .accepting && slots.isFree && slots.allowsLong }
     package var isDrained: Bool { phase == .drained }
     /// The maximum number of slots held by long requests.
-    var mostLong: Int { max(1, configuration.limit * 2 / 3) }
+    var mostLong: Int { slots.mostLong }
     /// True if the queue is bounded by time instead of capacity.
     package var isOverloaded: Bool { overload.isOverloaded }
 
@@ -94,7 +108,7 @@ package struct LimiterStateMachine<Waiter> {
         case .enqueue(let displaced):
             if let displaced { leave(displaced, .displaced(predictedWait: predictedWait(at: now)), &effects) }
             let ticket = enqueue(at: now, deadline: deadline, claim)
-            arm(&effects)
+            effects.timer = expiries.arm(for: queue)
             return (.waiting(ticket), effects)
         }
     }
@@ -119,7 +133,7 @@ package struct LimiterStateMachine<Waiter> {
 
     /// Takes a free slot, or returns nil. Never waits, and does not count a refusal.
     package mutating func tryArrive(at now: MonotonicInstant) -> Grant? {
-        guard phase == .accepting, inFlight < configuration.limit else { return nil }
+        guard phase == .accepting, slots.isFree else { return nil }
         counters.arrived &+= 1
         counters.admittedAtOnce &+= 1
         begin(Claim.usual.client)
@@ -151,16 +165,13 @@ package struct LimiterStateMachine<Waiter> {
             return effects
         }
         let held = now.nanoseconds(since: grant.since)
-        service.record(held)
         counters.released &+= 1
         counters.servedNanoseconds &+= held
-        inFlight -= 1
-        if grant.claim.isLong { longInFlight -= 1 }
+        slots.release(isLong: grant.claim.isLong, held: held, at: now)
         shares.correct(grant.claim.client, cost: grant.cost, spent: held)
         shares.end(grant.claim.client)
         queue.move(grant.claim.client, to: shares.start(of: grant.claim.client))
-        lastChange = max(lastChange, now)
-        overload.completed(at: now, interval: interval)
+        overload.completed(at: now, interval: slots.interval)
         grantFreeSlots(at: now, &effects)
         if inFlight == 0 { overload.becameIdle(at: now) }
         completeDrain(&effects)
@@ -175,10 +186,9 @@ package struct LimiterStateMachine<Waiter> {
 
     /// Handles the timer of this epoch, which may be early.
     package mutating func timerFired(epoch: UInt64, at now: MonotonicInstant) -> LimiterEffects<Waiter> {
-        guard epoch == timerEpoch else { return LimiterEffects() }
-        armed = nil
+        guard expiries.fired(epoch: epoch) else { return LimiterEffects() }
         var effects = expireDue(at: now)
-        arm(&effects)
+        effects.timer = expiries.arm(for: queue)
         return effects
     }
 
@@ -193,6 +203,7 @@ package struct LimiterStateMachine<Waiter> {
             overload = overload.retargeted(to: configuration.overloadTarget)
         }
         self.configuration = configuration
+        slots.limit = configuration.limit
         grantFreeSlots(at: now, &effects)
         while queue.count > configuration.effectiveCapacity {
             let next = configuration.policy == .dropOldest ? queue.oldest : queue.newest
@@ -217,12 +228,12 @@ package struct LimiterStateMachine<Waiter> {
 
     /// The predicted wait of a request that arrives now.
     package func predictedWait(at now: MonotonicInstant) -> Duration {
-        .nanoseconds(clamping: predictedWaitNanoseconds(ahead: queue.count, at: now))
+        .nanoseconds(clamping: slots.predictedWait(ahead: queue.count, at: now))
     }
 
     /// The smoothed time for which a slot is held; nil until a slot was released.
     package var serviceTime: Duration? {
-        service.isMeasured ? .nanoseconds(clamping: Self.clamped(service.nanoseconds)) : nil
+        slots.isMeasured ? .nanoseconds(clamping: slots.boundedServiceTime) : nil
     }
 
     // MARK: Decisions
@@ -237,87 +248,42 @@ package struct LimiterStateMachine<Waiter> {
         guard phase == .accepting else { return .refuse(.draining) }
         if let deadline, deadline <= now { return .refuse(.deadlineExceeded) }
         // Grant a free slot even if the prediction says late; otherwise a wrong estimate is never corrected.
-        if inFlight < configuration.limit, !claim.isLong || longInFlight < mostLong { return .admit }
+        if slots.isFree, !claim.isLong || slots.allowsLong { return .admit }
 
         let capacity = configuration.effectiveCapacity
         let isFull = queue.count >= capacity
         let displaced = isFull && capacity > 0 ? displaceable(by: claim.client) : nil
         if isFull, displaced == nil { return .refuse(.queueFull(predictedWait: predictedWait(at: now))) }
 
-        let wait = predictedWaitNanoseconds(
-            ahead: min(turnsBefore(claim.client), displaced == nil ? .max : queue.count - 1), at: now)
+        let wait = slots.predictedWait(
+            ahead: min(queue.turnsBefore(claim.client), displaced == nil ? .max : queue.count - 1), at: now)
         let predicted = Duration.nanoseconds(clamping: wait)
         if overload.isOverloaded, capacity > 0, Double(wait) > longestWait {
             return .refuse(.overloaded(predictedWait: predicted, retryAfter: .seconds(1)))
         }
-        if let deadline, wait &+ Self.clamped(service.nanoseconds) > deadline.nanoseconds(since: now) {
+        if let deadline, wait &+ slots.boundedServiceTime > deadline.nanoseconds(since: now) {
             return .refuse(.deadlineUnreachable(predictedWait: predicted))
         }
         if predicted > configuration.maxWait { return .refuse(.queueFull(predictedWait: predicted)) }
         return .enqueue(displacing: displaced)
     }
 
-    /// The waiter that leaves a full queue for a new request of `client`: under `drop_oldest` the oldest; otherwise the
-    /// newest of the client with the most waiters, if that client then still has more than `client`. So no client can
-    /// fill the queue for the others.
+    /// The waiter that leaves a full queue for a new request of `client`.
     private func displaceable(by client: Int) -> WaiterTicket? {
-        if configuration.policy == .dropOldest { return queue.oldest }
-        let own = queue.waiting(of: client)
-        // A single client in the queue is the most common reason for a full one.
-        guard queue.clients > 1 || own == 0, let longest = queue.longestList, longest.count > own + 1 else {
-            return nil
-        }
-        return queue.newest(of: longest.turn)
+        configuration.policy == .dropOldest ? queue.oldest : queue.displaceable(by: client)
     }
-
-    /// The number of slots given before that of a client's next request: one to each of its own waiters, to as many of
-    /// each other client, in turn, and those given meanwhile to waiters that were set aside.
-    private func turnsBefore(_ client: Int) -> Int {
-        let own = queue.waiting(of: client)
-        let clients = queue.clients + (own == 0 ? 1 : 0)
-        let withTurns = min(queue.count - queue.aside, clients * (own + 1) - 1)
-        return withTurns + min(queue.aside, withTurns / (Self.slotsPerAside - 1))
-    }
-
-    /// The time until a slot becomes free for a request with `ahead` others before it.
-    ///
-    /// With `limit` slots, each held for a mean time s, one is released every s/limit, and the request needs
-    /// `ahead + 1` of them (and those above a lowered limit). The first is due s/limit after the last change. If it is
-    /// overdue, it may come at any moment; but once none was released for longer than s, every slot in use is overdue,
-    /// and is expected to be held for about as long again as it is overdue. The predicted wait then grows while the
-    /// engine hangs, instead of staying at the last measured value, and a short stall does not become the new mean.
-    /// Without a measured or expected time, no wait is predicted, and no request is refused for it.
-    private func predictedWaitNanoseconds(ahead: Int, at now: MonotonicInstant) -> UInt64 {
-        guard inFlight >= configuration.limit, service.nanoseconds > 0 else { return 0 }
-        let slots = Double(configuration.limit)
-        let mean = service.nanoseconds
-        let since = Double(now.nanoseconds(since: lastChange))
-        let turns = Double(inFlight - configuration.limit + ahead)
-        let wait = turns * mean / slots + max(mean / slots - since, since - mean, 0)
-        return Self.clamped(wait)
-    }
-
-    /// The mean time between two releases while all slots are taken, in nanoseconds.
-    private var interval: Double { service.nanoseconds / Double(configuration.limit) }
 
     /// The maximum predicted wait of requests admitted while overloaded, in nanoseconds.
-    private var longestWait: Double { overload.longestWait(service: service.nanoseconds, interval: interval) }
-
-    /// Nanoseconds clamped to an hour: longer is equivalent to never, and the sum of two cannot overflow.
-    private static func clamped(_ nanoseconds: Double) -> UInt64 {
-        UInt64(min(max(nanoseconds, 0), 3_600_000_000_000))
-    }
+    private var longestWait: Double { overload.longestWait(service: slots.serviceTime, interval: slots.interval) }
 
     // MARK: Changes
 
     private mutating func begin(_ client: Int) { shares.begin(client, hasWaiters: queue.waiting(of: client) > 0) }
 
     private mutating func takeSlot(at now: MonotonicInstant, waited: UInt64, _ claim: Claim) -> Grant {
-        inFlight += 1
-        if claim.isLong { longInFlight += 1 }
-        lastChange = max(lastChange, now)
+        slots.take(isLong: claim.isLong, at: now)
         counters.mostInFlight = max(counters.mostInFlight, inFlight)
-        let cost = max(claim.work, Self.clamped(service.nanoseconds))
+        let cost = max(claim.work, slots.boundedServiceTime)
         shares.serve(claim.client, cost: cost)
         queue.move(claim.client, to: shares.start(of: claim.client))
         return Grant(since: now, waitedNanoseconds: waited, claim: claim, cost: cost)
@@ -332,14 +298,13 @@ package struct LimiterStateMachine<Waiter> {
         let ticket = queue.append(
             WaiterQueue<Waiter>.Arrival(at: now, expiresByDeadline: expiry < patience, claim: claim),
             start: shares.start(of: claim.client))
-        expiries.sweep(live: queue.count) { [queue] in queue.contains($0) }
-        expiries.insert(ExpiryHeap.Entry(at: expiry, ticket: ticket))
+        expiries.insert(ticket, at: expiry, of: queue)
         counters.mostWaiting = max(counters.mostWaiting, queue.count)
         return ticket
     }
 
     private mutating func grantFreeSlots(at now: MonotonicInstant, _ effects: inout LimiterEffects<Waiter>) {
-        while inFlight < configuration.limit, let ticket = next(at: now) {
+        while slots.isFree, let ticket = next(at: now) {
             let arrival = queue.arrival(of: ticket)
             let waited = now.nanoseconds(since: arrival.at)
             counters.admittedAfterWait &+= 1
@@ -350,20 +315,16 @@ package struct LimiterStateMachine<Waiter> {
 
     /// The waiter that gets the free slot.
     private mutating func next(at now: MonotonicInstant) -> WaiterTicket? {
-        let allowsLong = longInFlight < mostLong
+        let allowsLong = slots.allowsLong
         let turn = queue.next(allowingLong: allowsLong)
         if let aside = queue.oldestAside(allowingLong: allowsLong) {
-            passedOver += 1
-            if turn == nil || passedOver >= Self.slotsPerAside {
-                passedOver = 0
-                return aside
-            }
+            if asideTurns.isNext(hasOthers: turn != nil) { return aside }
         }
         guard let turn, let oldest = queue.oldest(of: turn) else { return nil }
         guard overload.prefersYoung(over: now.nanoseconds(since: queue.arrival(of: oldest).at), at: now) else {
             return oldest
         }
-        let timeToWait = overload.timeToWait(service: service.nanoseconds)
+        let timeToWait = overload.timeToWait(service: slots.serviceTime)
         // The oldest waiter that is still in time, if its client's turn is not later: so clients with one request each
         // share time like the requests of one client.
         if let young = queue.oldest(since: now.advanced(by: .zero - timeToWait)) ?? queue.newest,
@@ -379,7 +340,7 @@ package struct LimiterStateMachine<Waiter> {
     private mutating func showQueue(at now: MonotonicInstant) {
         let withTurns = queue.count - queue.aside, capacity = configuration.effectiveCapacity
         overload.foundQueue(
-            wait: predictedWaitNanoseconds(ahead: withTurns, at: now),
+            wait: slots.predictedWait(ahead: withTurns, at: now),
             isNearlyFull: withTurns >= capacity - capacity / 5, at: now)
     }
 
@@ -387,7 +348,7 @@ package struct LimiterStateMachine<Waiter> {
     private mutating func refuse(
         _ error: AdmissionError, at now: MonotonicInstant, _ effects: inout LimiterEffects<Waiter>
     ) -> AdmissionError {
-        count(refusal: error)
+        counters.count(refusal: error)
         if case .queueFull = error, configuration.policy == .defer, overload.foundFull(at: now) {
             setAsideLate(at: now)
         }
@@ -400,7 +361,7 @@ package struct LimiterStateMachine<Waiter> {
     private mutating func setAsideLate(at now: MonotonicInstant) {
         guard configuration.policy == .defer else { return }
         while let oldest = queue.oldest,
-            Double(predictedWaitNanoseconds(ahead: queue.count - queue.aside - 1, at: now)) > longestWait
+            Double(slots.predictedWait(ahead: queue.count - queue.aside - 1, at: now)) > longestWait
         {
             queue.setAside(oldest)
         }
@@ -410,13 +371,12 @@ package struct LimiterStateMachine<Waiter> {
     /// a place from an arrival, and the result does not depend on the punctuality of a timer.
     private mutating func expireDue(at now: MonotonicInstant) -> LimiterEffects<Waiter> {
         var effects = LimiterEffects<Waiter>()
-        while let first = expiries.first, first.at <= now {
-            expiries.removeFirst()
-            guard queue.contains(first.ticket) else { continue }
-            let arrival = queue.arrival(of: first.ticket)
+        while let ticket = expiries.nextDue(at: now) {
+            guard queue.contains(ticket) else { continue }
+            let arrival = queue.arrival(of: ticket)
             let waited = now.nanoseconds(since: arrival.at)
             leave(
-                first.ticket,
+                ticket,
                 arrival.expiresByDeadline ? .deadlineExceeded : .waitTimedOut(.nanoseconds(clamping: waited)), &effects)
             if overload.departed(after: waited, at: now) { setAsideLate(at: now) }
         }
@@ -426,7 +386,7 @@ package struct LimiterStateMachine<Waiter> {
     private mutating func leave(
         _ ticket: WaiterTicket, _ error: AdmissionError, _ effects: inout LimiterEffects<Waiter>
     ) {
-        count(departure: error)
+        counters.count(departure: error)
         shares.end(queue.arrival(of: ticket).claim.client)
         end(ticket, .failure(error), &effects)
     }
@@ -438,42 +398,9 @@ package struct LimiterStateMachine<Waiter> {
         effects.resume.append((waiter, outcome))
     }
 
-    /// Requests a timer if the earliest expiry is before the pending one. A timer that is too early is kept and renewed
-    /// when it fires: since most waiters leave for a slot, and later ones expire later, that is one timer for each
-    /// maximum wait, not one for each request.
-    private mutating func arm(_ effects: inout LimiterEffects<Waiter>) {
-        while let first = expiries.first, !queue.contains(first.ticket) { expiries.removeFirst() }
-        guard let next = expiries.first?.at, armed.map({ next < $0.at }) ?? true else { return }
-        timerEpoch &+= 1
-        armed = TimerRequest(at: next, epoch: timerEpoch)
-        effects.timer = armed
-    }
-
     private mutating func completeDrain(_ effects: inout LimiterEffects<Waiter>) {
         guard phase == .draining, inFlight == 0, queue.count == 0 else { return }
         phase = .drained
         effects.drained = true
-    }
-
-    private mutating func count(refusal error: AdmissionError) {
-        switch error {
-        case .queueFull: counters.refusedQueueFull &+= 1
-        case .overloaded: counters.refusedOverloaded &+= 1
-        case .deadlineExceeded: counters.refusedDeadlineExceeded &+= 1
-        case .deadlineUnreachable: counters.refusedDeadlineUnreachable &+= 1
-        case .draining: counters.refusedDraining &+= 1
-        case .waitTimedOut, .displaced, .cancelled: assertionFailure("not a refusal")
-        }
-    }
-
-    private mutating func count(departure error: AdmissionError) {
-        switch error {
-        case .waitTimedOut: counters.leftTimedOut &+= 1
-        case .deadlineExceeded: counters.leftDeadlineExceeded &+= 1
-        case .displaced: counters.leftDisplaced &+= 1
-        case .draining: counters.leftDraining &+= 1
-        case .cancelled: counters.leftCancelled &+= 1
-        case .queueFull, .overloaded, .deadlineUnreachable: assertionFailure("not a departure")
-        }
     }
 }

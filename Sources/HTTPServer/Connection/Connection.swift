@@ -41,12 +41,6 @@ final class Connection {
     /// The part of `charged` for body bytes that arrived with the head and wait for room.
     var beginning = 0
 
-    /// The start of the current measurement of progress: the time when the body last brought, or the client last took,
-    /// a whole `EventLoop.piece`. For an idle connection or one with half a head: the time when it became idle.
-    var progressAt: UInt64 = 0
-    /// The bytes received or taken since `progressAt`.
-    var sinceProgress = 0
-
     /// The request that is being received or handled.
     var exchange: Exchange?
     /// Decodes the chunked coding of a refused body; nil if the body has a length.
@@ -56,16 +50,8 @@ final class Connection {
 
     /// The bytes that the socket has not accepted yet.
     var output = PendingOutput()
-    /// The number of bytes in the kernel's send buffer when it was last measured; not included in `output`.
-    var queued = 0
-    /// The number of bytes given to the kernel since then.
-    var handed = 0
-    /// The time when the client was last seen to take bytes, or when the first unread bytes were sent to it.
-    var tookAt: UInt64 = 0
     /// True if the loop will measure the kernel's send buffer.
     var isToBeMeasured = false
-    /// The bytes of `output` and `queued` that are counted in the budget for answers.
-    var answerCharged = 0
     /// The records of answers that are rendered and not completely sent.
     var ending: [ExchangeRecord] = []
 

@@ -3,6 +3,16 @@ import Glibc
 import HTTPWire
 import SystemSupport
 
+/// The state of a loop's listeners.
+struct Accepting {
+    /// Listeners with pending connections in this turn, by index, with their events.
+    var ready: [(Int, UInt32)] = []
+    /// The time until which accepting is paused because it failed; nil if it is not paused.
+    var pausedUntil: UInt64?
+    /// A reserved file descriptor: when no other is free, it is closed to accept a client and refuse it.
+    var reserve = csys_open_reserve()
+}
+
 extension EventLoop {
     /// Registers the listeners. User data: registration 0, and the index.
     func armListeners() -> Bool {
@@ -35,16 +45,17 @@ extension EventLoop {
     /// Returns whether more may be waiting.
     @discardableResult
     func listenerReady(_ index: Int, events: UInt32) -> Bool {
-        guard index < context.listeners.count, acceptPause == nil, !isDraining else { return false }
+        guard index < context.listeners.count, accepting.pausedUntil == nil, !shutdown.isDraining else { return false }
         let listener = context.listeners[index]
         if events & (CSYS_EPOLL_ERR | CSYS_EPOLL_HUP) != 0 {
             listenerFailed(listener, EIO)
             return false
         }
-        let before = reserved.accepted
+        let before = places.reserved.accepted
+        let reservedPlaces = placeLimits.reserved
         for turn in 0..<max(256, context.configuration.backlog) {
             // A request that follows its connection is read before that could be closed for a newer one.
-            if reserved.accepted &- before >= reservedPlaces { return true }
+            if places.reserved.accepted &- before >= reservedPlaces { return true }
             // All that wait, as a rule: where the kernel's backlog is full, it drops the handshakes of others, and
             // their clients try again after a second.
             if turn >= 256, turn % 16 == 0, csys_monotonic() &- now >= Self.acceptingTime { return true }
@@ -62,39 +73,30 @@ extension EventLoop {
     /// The time after the beginning of a turn until which more than a few connections are accepted, in nanoseconds.
     private static let acceptingTime: UInt64 = 10_000_000
 
-    /// Gives a new connection a place: an ordinary one, if need be that of a connection that is closed for it, or a
-    /// reserved one.
+    /// Gives a new connection a place, if need be that of a connection that is closed for it.
     private func place(_ descriptor: Int32, _ address: csys_address, _ listener: Listener) {
-        // Requests that wait for an ordinary place get it first.
-        if reserved.firstWaiting == nil, hasRoom(descriptor) || makeRoom() {
-            // The limit was lowered: two go for each that comes.
-            if ordinaryCount >= context.connectionLimit.perLoop { _ = makeRoom() }
+        let limits = placeLimits
+        var place = places.place(for: descriptor, limits)
+        if place == .ordinaryOfAnother {
+            place = makeRoom() ? .ordinary : places.place(for: descriptor, limits, lacksOrdinary: true)
+        }
+        if place == .ordinary {
+            if places.isOverfull(limits) { _ = makeRoom() }
             return admit(descriptor, address, listener)
         }
-        let isFull = reserved.count >= reservedPlaces || descriptor >= Self.ceiling
-        if isFull, !evictReserved() { return refuse(descriptor) }
+        if place == .reservedOfAnother, !evictReserved() { return refuse(descriptor) }
         admit(descriptor, address, listener, isReserved: true)
         // Its request has often arrived: a probe does not wait for the events of others.
-        guard Int(descriptor) < connections.count, let connection = connections[Int(descriptor)] else { return }
+        guard let connection = connections[descriptor] else { return }
         connection.readable = true
         advance(connection)
         synchronize(connection)
     }
 
-    /// The number of reserved places: fewer where there are few descriptors.
-    private var reservedPlaces: Int {
-        // Ordinary connections keep their descriptors, and the process 256 for its own files.
-        let spare = Int(Self.ceiling) - context.connectionLimit.perLoop - 256
-        return min(context.configuration.reservedConnections, max(1, Int(Self.ceiling / 8), spare))
-    }
-
-    /// True if there is an ordinary place for a connection. Some descriptors are left for the reserved places, except
-    /// by the first connection: a process that may open few files serves at least one client.
-    /// - Parameter descriptor: the lowest that is free, or was when the connection was accepted: all below it are in
-    ///   use.
-    private func hasRoom(_ descriptor: @autoclosure () -> Int32) -> Bool {
-        guard ordinaryCount < context.connectionLimit.perLoop else { return false }
-        return descriptor() < Self.ceiling - (ordinaryCount > 0 ? Int32(reservedPlaces) : 0)
+    private var placeLimits: Places.Limits {
+        Places.Limits(
+            ordinary: context.connectionLimit.perLoop, reserved: context.configuration.reservedConnections,
+            ceiling: Self.ceiling)
     }
 
     /// The lowest descriptor that is free now.
@@ -105,15 +107,12 @@ extension EventLoop {
         return descriptor
     }
 
-    /// The number of connections in ordinary places.
-    var ordinaryCount: Int { openCount - reserved.count }
-
     /// Closes a connection in an ordinary place for another; false if all must stay.
     private func makeRoom() -> Bool {
         // It looks at many connections: once in a turn, if in vain.
-        guard noRoomAt != now else { return false }
+        guard places.maySearch(now: now) else { return false }
         if evictOne() { return true }
-        noRoomAt = now
+        places.foundNone(now: now)
         return false
     }
 
@@ -149,17 +148,17 @@ extension EventLoop {
     /// There is no descriptor left for the connection at the head of the queue. Left there, it would wake the loop for
     /// ever; so the reserve is given up for it, and the client gets a refusal at once.
     private func refuseOne(_ listener: Listener) -> Bool {
-        guard reserve >= 0 else {
+        guard accepting.reserve >= 0 else {
             context.counters.refused.add()
-            reserve = csys_open_reserve()
+            accepting.reserve = csys_open_reserve()
             pauseAccepting(until: now &+ 100_000_000)
             return false
         }
-        csys_close(reserve)
+        csys_close(accepting.reserve)
         var address = csys_address()
         let descriptor = csys_accept(listener.descriptor, &address)
         if descriptor >= 0 { refuse(descriptor) }
-        reserve = csys_open_reserve()
+        accepting.reserve = csys_open_reserve()
         return descriptor >= 0
     }
 
@@ -178,13 +177,11 @@ extension EventLoop {
     private func admit(
         _ descriptor: Int32, _ address: csys_address, _ listener: Listener, isReserved: Bool = false
     ) {
-        // 0 marks listeners and the highest number the mailbox.
-        lastRegistration = lastRegistration &+ 1
-        if lastRegistration == 0 || lastRegistration == .max { lastRegistration = 1 }
         var isUnix = false
         withUnsafePointer(to: address) { isUnix = csys_address_family($0) == AF_UNIX }
         let connection = Connection(
-            descriptor: descriptor, registration: lastRegistration, remote: isUnix ? "unix" : address.text,
+            descriptor: descriptor, registration: connections.nextRegistration(),
+            remote: isUnix ? "unix" : address.text,
             listener: listener.index,
             proxyHeader: context.configuration.listeners[listener.index].proxyHeader,
             machine: ConnectionMachine(policy: context.policy, now: now))
@@ -195,25 +192,24 @@ extension EventLoop {
             context.counters.refused.add()
             return
         }
-        while connections.count <= Int(descriptor) { connections.append(nil) }
-        connections[Int(descriptor)] = connection
-        openCount += 1
-        if isReserved { reserved.accept(descriptor) }
-        context.counters.open.set(openCount)
+        connections.insert(connection)
+        eviction.opened(descriptor)
+        places.opened(descriptor, isReserved: isReserved)
+        context.counters.open.set(places.open)
         context.counters.accepted.add()
         synchronize(connection)
     }
 
     private func pauseAccepting(until: UInt64) {
-        guard acceptPause == nil else { return }
-        acceptPause = until
+        guard accepting.pausedUntil == nil else { return }
+        accepting.pausedUntil = until
         disarmListeners()
     }
 
     /// Accepts again, if it is time.
     func resumeAccepting() {
-        guard let until = acceptPause, !isDraining, now >= until else { return }
-        acceptPause = nil
+        guard let until = accepting.pausedUntil, !shutdown.isDraining, now >= until else { return }
+        accepting.pausedUntil = nil
         _ = armListeners()
     }
 
@@ -223,42 +219,34 @@ extension EventLoop {
     /// - Returns: whether it is taken up now; else it waits for an ordinary place.
     func mayBegin(_ connection: Connection, _ head: RequestHead) -> Bool {
         let id = connection.descriptor
-        guard reserved.contains(id), !context.responder.isProbe(head) else { return true }
-        guard reserved.firstWaiting == nil, hasRoom(Self.lowestFree) else {
-            reserved.wait(id)
-            connection.asksForHead = head.method == .head
-            connection.machine.headStarted(policy: context.policy, now: now)
-            return false
-        }
-        reserved.remove(id)
-        return true
+        guard places.reserved.contains(id), !context.responder.isProbe(head) else { return true }
+        if places.begin(id, Self.lowestFree, placeLimits) { return true }
+        connection.asksForHead = head.method == .head
+        connection.machine.headStarted(policy: context.policy, now: now)
+        return false
     }
 
     /// Gives ordinary places to requests that wait for one, in the order in which they came, a bounded number in each
     /// turn.
     func givePlaces() {
-        guard reserved.firstWaiting != nil else { return placesAt = nil }
         for _ in 0..<64 {
-            guard let id = reserved.firstWaiting, let connection = connections[Int(id)] else { return placesAt = nil }
-            guard hasRoom(Self.lowestFree) || placesAt ?? 0 <= now && makeRoom() else {
-                if placesAt ?? 0 <= now { placesAt = now &+ Self.placesInterval }
-                return
+            guard places.reserved.firstWaiting != nil else { return places.endRound(next: nil) }
+            guard places.hasRoom(Self.lowestFree, placeLimits) || places.isSearchDue(now: now) && makeRoom() else {
+                return places.postpone(now: now)
             }
-            reserved.remove(id)
+            guard let id = places.give(), let connection = connections[id] else { return places.endRound(next: nil) }
             connection.asksForHead = false
             connection.leftoverIsNew = true
             advance(connection)
             synchronize(connection)
         }
-        placesAt = now
+        places.endRound(next: now)
     }
-
-    private static let placesInterval: UInt64 = 50_000_000
 
     /// Closes the connection in a reserved place that goes first; false if no reserved place is taken.
     private func evictReserved() -> Bool {
-        guard let id = reserved.first, let connection = connections[Int(id)] else { return false }
-        if reserved.isWaiting(id) { refuseWaiting(connection) }
+        guard let id = places.reserved.first, let connection = connections[id] else { return false }
+        if places.reserved.isWaiting(id) { refuseWaiting(connection) }
         guard connection.machine.phase != .closed else { return true }
         // Nothing stays in the kernel, where a client that does not read would leave it. Bytes that have reached the
         // client's kernel are read before the reset is seen.
@@ -269,7 +257,7 @@ extension EventLoop {
 
     /// Answers a request that has got no ordinary place.
     func refuseWaiting(_ connection: Connection) {
-        reserved.answer(connection.descriptor)
+        places.answered(connection.descriptor)
         perform(.fail(.noPlace), on: connection)
         connection.leftover = []
         connection.leftoverIsNew = false

@@ -176,12 +176,12 @@ extension EventLoop {
 
     /// True if every answer has `Connection: close`.
     private func closesAfterAnswer(_ connection: Connection) -> Bool {
-        isDraining || context.lameDuck.isSet || reserved.contains(connection.descriptor)
+        shutdown.isDraining || context.lameDuck.isSet || places.reserved.contains(connection.descriptor)
     }
 
     /// Continues after an answer was rendered. `sent`: the socket took all of it.
     func answered(_ connection: Connection, sent: Bool) {
-        reserved.answer(connection.descriptor)
+        places.answered(connection.descriptor)
         guard connection.machine.phase == .answering else { return }
         if sent {
             perform(connection.machine.answerSent(policy: context.policy, now: now), on: connection)

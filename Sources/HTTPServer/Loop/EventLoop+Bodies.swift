@@ -36,7 +36,7 @@ extension EventLoop {
             received = count
         }
         body.trim()
-        progress(connection, received, in: &bodies)
+        eviction.received(connection.descriptor, received, now: now)
         perform(connection.machine.bodyReceived(UInt64(received)), on: connection)
     }
 
@@ -44,7 +44,7 @@ extension EventLoop {
 
     private func receiveChunks(_ connection: Connection, _ body: HTTPBody) {
         let kept = connection.leftover.count
-        let wanted = kept > 0 ? min(kept, receiveSize) : receiveSize
+        let wanted = kept > 0 ? min(kept, Self.receiveSize) : Self.receiveSize
         // Chunks with their coding are never shorter than without. Data beyond the limit is refused before it is
         // stored.
         let most = min(wanted, Int(clamping: connection.machine.maxBody) - body.count)
@@ -92,7 +92,7 @@ extension EventLoop {
                 connection.leftoverIsNew = true
             }
             let received = UInt64(body.count - before)
-            progress(connection, Int(received), in: &bodies)
+            eviction.received(connection.descriptor, Int(received), now: now)
             let action = connection.machine.bodyReceived(received, announced: result.done ? 0 : decoder.announced)
             if action != .wait { return perform(action, on: connection) }
             if result.done { perform(connection.machine.bodyEnded(), on: connection) }
@@ -138,8 +138,8 @@ extension EventLoop {
         var decoder = decoder
         var count = min(connection.leftover.count, scratch.count)
         connection.leftover.withUnsafeBytes { scratch.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
-        if connection.readable, count < receiveSize {
-            let room = scratch[count..<receiveSize]
+        if connection.readable, count < Self.receiveSize {
+            let room = scratch[count..<Self.receiveSize]
             count += max(
                 0,
                 csys_peek(connection.descriptor, UnsafeMutableRawBufferPointer(rebasing: room).baseAddress, room.count))
@@ -154,7 +154,7 @@ extension EventLoop {
         guard starved.isAsking else { return }
         let end = csys_monotonic() &+ Self.feedingTime
         while let id = starved.next() {
-            guard let connection = connections[Int(id)] else { continue }
+            guard let connection = connections[id] else { continue }
             feed(connection)
             if connection.machine.phase == .waiting { starved.lastWasRefused() }
             if csys_monotonic() >= end { return }
@@ -167,7 +167,7 @@ extension EventLoop {
         if connection.machine.phase == .body, connection.readable || !connection.leftover.isEmpty {
             receiveBody(connection)
         }
-        if connection.machine.phase != .waiting { unfinished.append(connection.descriptor) }
+        if connection.machine.phase != .waiting { backlog.unfinished.append(connection.descriptor) }
         synchronize(connection)
     }
 

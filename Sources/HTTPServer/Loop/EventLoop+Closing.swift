@@ -2,6 +2,16 @@ import CSystem
 import HTTPWire
 import SystemSupport
 
+/// The state of a loop's shutdown.
+struct Shutdown {
+    /// True once nothing is accepted any more.
+    var isDraining = false
+    /// Called when no connection has a request.
+    var whenEmpty: (@Sendable () -> Void)?
+    /// True once all connections are closed and the loop ends.
+    var isStopped = false
+}
+
 extension EventLoop {
     /// Updates timers and queues for the connection's phase. Called after an event was handled, not after each of its
     /// steps: a request that arrives, runs and is answered within one event changes neither.
@@ -15,51 +25,22 @@ extension EventLoop {
         guard phase != .closed else { return }
         if let deadline = connection.machine.deadline, connection.timerAt == 0 || deadline < connection.timerAt {
             connection.timerAt = deadline
-            wheel.set(id, at: deadline)
+            timers.wheel.set(id, at: deadline)
         }
-        // A connection with unread answers is in `readers`, not in `idle` or `leaving`. A reserved place is not closed
-        // for an ordinary one, because it would free none.
-        let hasTaken = connection.queued == 0 && !reserved.contains(id)
-        // Move it even if it is in the queue, which is ordered by last use.
-        if phase == .idle, hasTaken {
-            idle.moveToEnd(id)
-            connection.progressAt = now
-        } else {
-            idle.remove(id)
-        }
-        if phase == .head, hasTaken { heads.append(id) } else if heads.count > 0 { heads.remove(id) }
-        if phase == .body || bodies.count > 0 {
-            place(connection, in: &bodies, if: phase == .body && !reserved.contains(id))
-        }
-        let isLeaving = phase == .skipping || phase == .lingering
-        if isLeaving, hasTaken { leaving.append(id) } else { leaving.remove(id) }
+        eviction.settled(id, in: phase, isReserved: places.reserved.contains(id), now: now)
         if phase != .waiting, starved.count > 0 { starved.remove(id) }
-        context.counters.idle.set(idle.count)
+        context.counters.idle.set(eviction.idleCount)
         context.counters.waiting.set(starved.count)
-        if isDraining { checkEmpty() }
-    }
-
-    /// Makes a connection that waits only for its client evictable again when the client has taken all of its answers.
-    /// Until then `synchronize` leaves it out of these queues.
-    func rest(_ connection: Connection) {
-        guard connection.queued == 0, !reserved.contains(connection.descriptor) else { return }
-        switch connection.machine.phase {
-        case .idle where !idle.contains(connection.descriptor):
-            idle.append(connection.descriptor)
-            connection.progressAt = now
-            context.counters.idle.set(idle.count)
-        case .skipping, .lingering: leaving.append(connection.descriptor)
-        default: break
-        }
+        if shutdown.isDraining { checkEmpty() }
     }
 
     /// Handles an expired timer of the wheel.
     func timerFired(_ id: Int32) {
-        guard let connection = connections[Int(id)] else { return }
+        guard let connection = connections[id] else { return }
         connection.timerAt = 0
         lookOnceMore(connection)
         let isOver = connection.machine.deadline.map { now >= $0 } ?? false
-        if isOver, reserved.isWaiting(id) {
+        if isOver, places.reserved.isWaiting(id) {
             refuseWaiting(connection)
         } else {
             perform(connection.machine.timerFired(policy: context.policy, now: now), on: connection)
@@ -101,30 +82,25 @@ extension EventLoop {
         }
         recordLoss(connection)
         let id = connection.descriptor
-        wheel.clear(id)
-        idle.remove(id)
-        heads.remove(id)
+        timers.wheel.clear(id)
         starved.remove(id)
-        unfinished.remove(id)
-        discarding.remove(id)
-        bodies.remove(id)
-        readers.remove(id)
-        leaving.remove(id)
-        reserved.remove(id)
+        backlog.remove(id)
+        let standing = eviction.closed(id)
+        places.closed(id)
         if connection.charged > 0 {
             _ = context.budget.changeBeside(-connection.charged, beginnings: -connection.beginning)
         }
         (connection.charged, connection.beginning) = (0, 0)
-        forgetAnswers(connection)
-        connections[Int(id)] = nil
-        openCount -= 1
-        counters.open.set(openCount)
-        counters.idle.set(idle.count)
+        context.answers.add(-standing.held)
+        counters.socketBytes.add(-standing.queued)
+        connections.remove(id)
+        counters.open.set(places.open)
+        counters.idle.set(eviction.idleCount)
         counters.waiting.set(starved.count)
         if ending.dropsAnswers, csys_queued(id) > 0 { csys_set_abortive_close(id) }
         // Last, because the kernel may reuse the number at once. epoll removes a closed descriptor by itself.
         csys_close(id)
-        if isDraining { checkEmpty() }
+        if shutdown.isDraining { checkEmpty() }
     }
 
     /// Reports the requests of this connection whose answers were not completely sent.
@@ -166,15 +142,15 @@ extension EventLoop {
 
     /// Accepts the connections that are pending now, and none after them.
     func stopAccepting() {
-        guard !isDraining else { return }
+        guard !shutdown.isDraining else { return }
         acceptAll()
-        isDraining = true
-        if acceptPause == nil { disarmListeners() }
+        shutdown.isDraining = true
+        if accepting.pausedUntil == nil { disarmListeners() }
     }
 
     /// The number of connections without a first request, which may still be in flight.
     func newcomers() -> Int {
-        connections.count { connection in
+        connections.all.count { connection in
             guard let machine = connection?.machine else { return false }
             return machine.phase == .idle && machine.answeredRequests == 0
         }
@@ -183,7 +159,7 @@ extension EventLoop {
     /// Closes idle connections, a moment later if an answer has just been sent. Calls `whenEmpty` once no request is in
     /// progress.
     func drain(_ whenEmpty: @escaping @Sendable () -> Void) {
-        for case let connection? in connections {
+        for case let connection? in connections.all {
             // Closes idle connections, a moment later if an answer has just been sent. `whenEmpty` is called once no
             // request is in progress.
             if connection.machine.phase == .idle { connection.readable = true }
@@ -192,23 +168,25 @@ extension EventLoop {
             synchronize(connection)
         }
         // Set it only now: otherwise each connection that closes would check all the others.
-        self.whenEmpty = whenEmpty
+        shutdown.whenEmpty = whenEmpty
         checkEmpty()
     }
 
     func checkEmpty() {
-        guard let whenEmpty, openCount == 0 || requestsInProgress() == 0 && !awaitsRequests else { return }
-        self.whenEmpty = nil
+        guard let whenEmpty = shutdown.whenEmpty,
+            places.open == 0 || requestsInProgress() == 0 && !awaitsRequests
+        else { return }
+        shutdown.whenEmpty = nil
         whenEmpty()
     }
 
     /// True if, in a shutdown, connections still have a moment for a last request.
-    private var awaitsRequests: Bool { connections.contains { $0?.machine.phase == .idle } }
+    private var awaitsRequests: Bool { connections.all.contains { $0?.machine.phase == .idle } }
 
     /// The number of connections with a request whose first byte has arrived and whose answer is not completely sent.
     func requestsInProgress() -> Int {
         var count = 0
-        for case let connection? in connections {
+        for case let connection? in connections.all {
             switch connection.machine.phase {
             case .idle, .skipping, .lingering, .closing, .closed: break
             case .head, .body, .waiting, .handling, .answering: count += 1
@@ -218,11 +196,11 @@ extension EventLoop {
     }
 
     func closeAll() {
-        whenEmpty = nil
-        for case let connection? in connections {
+        shutdown.whenEmpty = nil
+        for case let connection? in connections.all {
             perform(connection.machine.close(.drained), on: connection)
         }
-        connections = []
+        connections.removeAll()
         // The rest of this turn uses descriptors, which may be reused.
         unread = UnreadAnswers()
     }

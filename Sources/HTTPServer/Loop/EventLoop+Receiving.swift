@@ -16,15 +16,15 @@ extension EventLoop {
         if events & (CSYS_EPOLL_IN | CSYS_EPOLL_RDHUP) != 0 { connection.readable = true }
         if events & CSYS_EPOLL_OUT != 0, !connection.output.isEmpty { flush(connection) }
         switch connection.machine.phase {
-        case .body: unfinished.append(connection.descriptor)
+        case .body: backlog.unfinished.append(connection.descriptor)
         // Once its last byte has arrived, a body may get room that it was refused before. Chunked bodies are checked
         // only when room is freed, because each check decodes them from the start.
         case .waiting where connection.exchange?.decoder == nil:
             if connection.readable, restHasArrived(connection) { feed(connection) }
-        case .skipping, .lingering: discarding.append(connection.descriptor)
+        case .skipping, .lingering: backlog.discarding.append(connection.descriptor)
         case .closing: closeIfTaken(connection)
         // A connection with more work waits for its turn, whatever its events are.
-        case _ where unfinished.contains(connection.descriptor): break
+        case _ where backlog.unfinished.contains(connection.descriptor): break
         default: advance(connection)
         }
         synchronize(connection)
@@ -48,7 +48,7 @@ extension EventLoop {
     func advance(_ connection: Connection, _ kind: TimeSlice = .first, from start: UInt64 = 0) {
         timeSlice = (kind.heads, start == 0 ? 0 : start &+ kind.time)
         while true {
-            if reserved.isWaiting(connection.descriptor) { return }
+            if places.reserved.isWaiting(connection.descriptor) { return }
             switch connection.machine.phase {
             case .idle, .head:
                 if connection.leftoverIsNew {
@@ -78,8 +78,8 @@ extension EventLoop {
         }
         switch connection.machine.phase {
         case .closing, .closed: break
-        case .skipping, .lingering: discarding.append(connection.descriptor)
-        default: unfinished.append(connection.descriptor)
+        case .skipping, .lingering: backlog.discarding.append(connection.descriptor)
+        default: backlog.unfinished.append(connection.descriptor)
         }
     }
 
@@ -99,6 +99,13 @@ extension EventLoop {
     }
 
     // MARK: Reading the socket
+
+    /// The maximum of bytes received by one call, after the kept start of a head in `scratch`.
+    static let receiveSize = 64 << 10
+    /// The maximum of bytes received by one call while a head is expected. Body bytes that arrive with the head are
+    /// copied twice and are not yet counted in the byte budget; so few are read, and the rest is read directly into the
+    /// body.
+    private static let headSize = 16 << 10
 
     /// Receives into `target`. Returns nil if there are no bytes now, or if the connection has ended (which is then
     /// handled).
@@ -132,7 +139,7 @@ extension EventLoop {
         if kept > 0 { connection.leftover.withUnsafeBytes { scratch.copyMemory(from: $0) } }
         // Body bytes that arrive with the head are kept until there is room. If room is scarce, read even less, so that
         // thousands of connections can wait.
-        let size = context.budget.isHalfTaken ? headSize / 4 : headSize
+        let size = context.budget.isHalfTaken ? Self.headSize / 4 : Self.headSize
         let room = UnsafeMutableRawBufferPointer(rebasing: scratch[kept..<min(scratch.count, kept &+ size)])
         guard let received = receive(connection, into: room) else { return }
         process(connection, count: kept &+ received)
@@ -301,14 +308,14 @@ extension EventLoop {
 
     /// Reads and discards a chunked body. It must be decoded to find its end.
     private func discardChunks(_ connection: Connection) {
-        var count = min(connection.leftover.count, receiveSize)
+        var count = min(connection.leftover.count, Self.receiveSize)
         if count > 0 {
             connection.leftover.withUnsafeBytes {
                 scratch.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count]))
             }
             dropLeftover(connection, count)
         } else {
-            let target = UnsafeMutableRawBufferPointer(rebasing: scratch[..<receiveSize])
+            let target = UnsafeMutableRawBufferPointer(rebasing: scratch[..<Self.receiveSize])
             guard let received = receive(connection, into: target) else { return }
             count = received
         }

@@ -72,7 +72,7 @@ extension EventLoop {
         let before = connection.output.count
         let result = connection.output.flush { csys_send(connection.descriptor, $0.baseAddress, $0.count) }
         handed(connection, before - connection.output.count)
-        progress(connection, before - connection.output.count, in: &readers)
+        eviction.took(connection.descriptor, before - connection.output.count, now: now)
         hold(connection)
         if result == 0 {
             answersLeft(connection)

@@ -25,88 +25,47 @@ import SystemSupport
 final class EventLoop {
     let context: LoopContext
     let epoll: Int32
-    /// The connections, indexed by descriptor.
-    var connections: [Connection?] = []
-    var openCount = 0
-    /// Connections beyond the limit, in reserved places.
-    var reserved = ReservedPlaces()
-    /// The time of the next search for an ordinary place; nil if no request waits for one.
-    var placesAt: UInt64?
-    /// The `now` of the turn in which no connection could be evicted.
-    var noRoomAt: UInt64?
-    var lastRegistration: UInt32 = 0
+    /// CLOCK_MONOTONIC when this turn began.
+    var now: UInt64
+    var connections = ConnectionTable()
+    /// The places of connections: ordinary and reserved ones.
+    var places = Places()
+    /// The connections that may be closed for others.
+    var eviction = EvictionMachine()
 
     /// The receive buffer of all connections; bytes that are not consumed are copied out. It has room for the most that
     /// a connection may keep and for `receiveSize` more bytes.
     let scratch: UnsafeMutableRawBufferPointer
-    /// The maximum of bytes received by one call, after the kept start of a head in `scratch`.
-    let receiveSize = 64 << 10
-    /// The maximum of bytes received by one call while a head is expected. Body bytes that arrive with the head are
-    /// copied twice and are not yet counted in the byte budget; so few are read, and the rest is read directly into the
-    /// body.
-    let headSize = 16 << 10
     var answers: ResponseRenderer
     /// The parser of heads that arrive whole. A connection with an incomplete head takes this parser and the loop gets
     /// a new one.
     var parser: RequestParser
     var identifiers = RequestIdentifier()
 
-    var wheel: TimerWheel
-    /// Connections without a request, longest idle first.
-    var idle = IndexQueue()
-    /// Connections with an incomplete head, longest first.
-    var heads = IndexQueue()
+    var timers: LoopTimers
     /// Connections whose body waits for room under the byte budget.
     var starved = WaitingBodies()
-    /// Connections that have more to read and have used up their time slice.
-    var unfinished = IndexQueue()
-    /// Connections that were answered and still send, and have used up their time slice.
-    var discarding = IndexQueue()
-    /// Connections that receive a body; the one with the least recent progress first.
-    var bodies = IndexQueue()
-    /// Connections with unread answers; the one with the least recent progress first.
-    var readers = IndexQueue()
-    /// Connections that were answered and still send.
-    var leaving = IndexQueue()
-    /// The bytes of answers given to the kernel, and the measurements of them.
-    var unread = UnreadAnswers()
-    /// The time when bodies are refused if there is still no room; nil if no body waits.
-    var reliefAt: UInt64?
-    /// The number of checks in succession that found no room.
-    var shortages = 0
-    /// `ByteBudget.releases` and the time of its last change.
-    var lastReleases = (count: 0, since: UInt64(0))
-    /// Connections whose timer has expired, and the number of them that were handled.
-    var expired: [Int32] = []
-    var expiredDone = 0
-
+    /// The refusal of bodies while others wait for room.
+    var shortage = BodyShortage()
+    /// Connections that have used up their time slice.
+    var backlog = Backlog()
     /// The rest of the time slice of the connection that is being advanced: a number of heads, and the end (0: not
     /// started).
     var timeSlice = (heads: 0, end: UInt64(0))
-
-    /// Listeners with pending connections in this turn.
-    private var readyListeners: [(Int, UInt32)] = []
-
-    /// CLOCK_MONOTONIC when this turn began.
-    var now: UInt64
-    /// A reserved file descriptor: when no other is free, it is closed to accept a client and refuse it.
-    var reserve: Int32
-    /// The time until which accepting is paused because it failed; nil if it is not paused.
-    var acceptPause: UInt64?
-    var isDraining = false
-    var whenEmpty: (@Sendable () -> Void)?
-    var isStopped = false
+    /// The measurements of the bytes of answers given to the kernel.
+    var unread = UnreadAnswers()
+    var accepting = Accepting()
+    var shutdown = Shutdown()
 
     private init(_ context: LoopContext, epoll: Int32) {
         self.context = context
         self.epoll = epoll
         let configuration = context.configuration
-        scratch = .allocate(byteCount: Self.largestLeftover(configuration) + receiveSize, alignment: 64)
+        scratch = .allocate(byteCount: Self.largestLeftover(configuration) + Self.receiveSize, alignment: 64)
         answers = ResponseRenderer(serverName: configuration.serverName)
         parser = RequestParser(limits: configuration.wireLimits)
         now = csys_monotonic()
-        wheel = TimerWheel(now: now)
-        reserve = csys_open_reserve()
+        timers = LoopTimers(now: now)
     }
 
     /// The most bytes that a connection keeps between two reads: the largest head without its last byte, or the
@@ -122,7 +81,7 @@ final class EventLoop {
     deinit {
         scratch.deallocate()
         csys_close(epoll)
-        if reserve >= 0 { csys_close(reserve) }
+        if accepting.reserve >= 0 { csys_close(accepting.reserve) }
     }
 
     /// Starts the loop on its own thread.
@@ -142,13 +101,13 @@ final class EventLoop {
     private func run() {
         if register() { serve() }
         closeAll()
-        if !isStopped { answerMail() }
+        if !shutdown.isStopped { answerMail() }
     }
 
     private func serve() {
         var events = [csys_event](repeating: csys_event(), count: 256)
         var messages: [LoopMessage] = []
-        while !isStopped {
+        while !shutdown.isStopped {
             let count = wait(&events)
             now = csys_monotonic()
             guard count >= 0 else { return context.reportFailure(.system(operation: "epoll_wait", errno: -count)) }
@@ -159,8 +118,8 @@ final class EventLoop {
             for index in 0..<Int(count) { dispatch(events[index]) }
             // Accept last: the events above may have made a connection busy that would otherwise be evicted for a new
             // one.
-            for (index, events) in readyListeners { listenerReady(index, events: events) }
-            readyListeners.removeAll(keepingCapacity: true)
+            for (index, events) in accepting.ready { listenerReady(index, events: events) }
+            accepting.ready.removeAll(keepingCapacity: true)
             resumeUnfinished()
             expireTimers()
             measureSockets()
@@ -174,7 +133,7 @@ final class EventLoop {
     /// loop; this one answers like a loop without connections.
     private func answerMail() {
         var messages: [LoopMessage] = []
-        while !isStopped {
+        while !shutdown.isStopped {
             if context.mailbox.prepareToSleep() { _ = csys_wait_readable(context.mailbox.descriptor, -1) }
             csys_eventfd_clear(context.mailbox.descriptor)
             context.mailbox.collect(into: &messages)
@@ -185,7 +144,7 @@ final class EventLoop {
 
     private func wait(_ events: inout [csys_event]) -> Int32 {
         var timeout: Int32 = -1
-        if unfinished.count + discarding.count + expired.count > 0 || starved.isAsking || unread.isMeasuring
+        if !backlog.isEmpty || timers.isBehind || starved.isAsking || unread.isMeasuring
             || !context.mailbox.prepareToSleep()
         {
             timeout = 0
@@ -196,8 +155,8 @@ final class EventLoop {
     }
 
     private func nextTimer() -> UInt64? {
-        var next = wheel.untilNext(now: now)
-        for time in [acceptPause, placesAt, reliefAt, unread.measureAt] {
+        var next = timers.wheel.untilNext(now: now)
+        for time in [accepting.pausedUntil, places.searchAt, shortage.checkAt, unread.measureAt] {
             guard let time else { continue }
             next = min(next ?? .max, time > now ? time - now : 0)
         }
@@ -218,12 +177,10 @@ final class EventLoop {
         case UInt64(UInt32.max):
             csys_eventfd_clear(context.mailbox.descriptor)
         case 0:
-            readyListeners.append((Int(truncatingIfNeeded: event.data), event.events))
+            accepting.ready.append((Int(truncatingIfNeeded: event.data), event.events))
         case let registration:
-            let descriptor = Int(truncatingIfNeeded: event.data & 0xFFFF_FFFF)
-            guard descriptor < connections.count, let connection = connections[descriptor],
-                UInt64(connection.registration) == registration
-            else { return }
+            let descriptor = Int32(truncatingIfNeeded: event.data)
+            guard let connection = connections[descriptor, UInt32(truncatingIfNeeded: registration)] else { return }
             socketReady(connection, events: event.events)
         }
     }
@@ -236,23 +193,19 @@ final class EventLoop {
     private func receive(_ message: LoopMessage) {
         switch message {
         case .completed(let descriptor, let registration, let response, let at):
-            guard Int(descriptor) < connections.count, let connection = connections[Int(descriptor)],
-                connection.registration == registration
-            else { return }
+            guard let connection = connections[descriptor, registration] else { return }
             handlerEnded(connection, response, at: at)
         case .budgetFreed:
             starved.roomCameBack()
         case .budgetShort:
-            guard reliefAt == nil else { break }
-            reliefAt = now &+ context.policy.bodyPatience
-            lastReleases = (context.budget.releases, now)
+            shortage.began(releases: context.budget.releases, policy: context.policy, now: now)
         case .shedReaders(let done):
-            shed(asking: false)
+            shed(mayAsk: false)
             done()
         case .othersShed:
-            unread.others = .shed
+            eviction.others = .shed
             shed()
-            unread.others = .unasked
+            eviction.others = .unasked
         case .countNewcomers(let tell):
             acceptAll()
             tell(newcomers())
@@ -261,7 +214,7 @@ final class EventLoop {
             disarmed()
             drain(whenEmpty)
         case .stop(let done):
-            isStopped = true
+            shutdown.isStopped = true
             let lost = requestsInProgress()
             closeAll()
             done(lost)
@@ -271,35 +224,42 @@ final class EventLoop {
     /// Continues connections with more work, in turn and for a bounded time: accepted bodies before refused ones.
     private func resumeUnfinished() {
         feedStarved()
-        guard unfinished.count + discarding.count > 0 else { return }
+        guard !backlog.isEmpty else { return }
         var time = csys_monotonic()
-        var end = time &+ Self.unfinishedTime
-        while time < end, let id = unfinished.popFirst() { resume(id, &time) }
-        end = time &+ Self.discardingTime
-        while time < end, let id = discarding.popFirst() { resume(id, &time) }
+        var end = time &+ Backlog.unfinishedTime
+        while time < end, let id = backlog.unfinished.popFirst() { resume(id, &time) }
+        end = time &+ Backlog.discardingTime
+        while time < end, let id = backlog.discarding.popFirst() { resume(id, &time) }
     }
 
     private func resume(_ id: Int32, _ time: inout UInt64) {
-        guard let connection = connections[Int(id)] else { return }
+        guard let connection = connections[id] else { return }
         advance(connection, .later, from: time)
         synchronize(connection)
         time = csys_monotonic()
     }
 
-    /// The time per turn for `unfinished` and for `discarding`, in nanoseconds.
-    private static let unfinishedTime: UInt64 = 1_000_000
-    private static let discardingTime: UInt64 = 250_000
-
-    /// Handles expired timers, at most 256 per turn.
     private func expireTimers() {
-        wheel.expire(now: now, into: &expired)
-        let end = min(expired.count, expiredDone + 256)
-        while expiredDone < end {
-            timerFired(expired[expiredDone])
-            expiredDone += 1
-        }
-        guard expiredDone == expired.count else { return }
-        expired.removeAll(keepingCapacity: true)
-        expiredDone = 0
+        timers.beginTurn(now: now)
+        while let id = timers.next() { timerFired(id) }
+    }
+}
+
+/// Connections with more work that wait for their turn.
+struct Backlog {
+    /// The time per turn for `unfinished` and for `discarding`, in nanoseconds.
+    static let unfinishedTime: UInt64 = 1_000_000
+    static let discardingTime: UInt64 = 250_000
+
+    /// Connections that have more to read.
+    var unfinished = IndexQueue()
+    /// Connections that were answered and still send.
+    var discarding = IndexQueue()
+
+    var isEmpty: Bool { unfinished.count + discarding.count == 0 }
+
+    mutating func remove(_ id: Int32) {
+        unfinished.remove(id)
+        discarding.remove(id)
     }
 }

@@ -52,6 +52,14 @@ public struct RequestHead: Sendable {
         return values
     }
 
+    /// The content codings of the body (RFC 9110 section 8.4), in the order in which they were applied; empty if it is
+    /// not compressed.
+    package var contentCodings: [String] {
+        values(of: "content-encoding").joined(separator: ",").split(separator: ",")
+            .map { $0.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }.lowercased() }
+            .filter { !$0.isEmpty && $0 != "identity" }
+    }
+
     /// True if there is a field with that name (in any case). Allocates nothing.
     public func contains(_ name: String) -> Bool { block.index(of: name) != nil }
 

@@ -1,5 +1,7 @@
 package import HTTPWire
 package import ServicePlanning
+package import Settings
+package import SystemSupport
 package import WireFormats
 
 /// Decides whether a request may pass, by its bearer token (RFC 6750).
@@ -16,6 +18,18 @@ package struct AccessControl: Sendable {
     package var hasTokens: Bool { entries != nil }
 
     package init(_ file: TokenFile) { self.init(entries: file.entries) }
+
+    /// The access control of some settings. Reads the tokens file: blocks. `warn` gets its warnings.
+    package static func configured(by settings: Settings, warn: (String) -> Void) throws(CommandError) -> AccessControl
+    {
+        guard !settings.tokensFile.isEmpty else { return .open }
+        let file = TokenFile(path: settings.tokensFile)
+        guard file.problems.isEmpty else {
+            throw CommandError(file.problems.joined(separator: "; "), isConfiguration: true)
+        }
+        for warning in file.warnings { warn(warning) }
+        return AccessControl(file)
+    }
 
     /// Refuses a request without a token that grants access.
     /// - Parameter wanted: the class of the route; nil for a route that is open to all.

@@ -1,7 +1,7 @@
 package import Choices
 internal import FlowControl
 package import JSON
-internal import Settings
+package import Settings
 internal import Synchronization
 package import SystemSupport
 
@@ -98,4 +98,17 @@ package final class Log: Sendable {
 
     /// Like ``flush(within:)``, for a thread that may block.
     package func flushBlocking(within time: Duration) { writer.flushBlocking(within: time) }
+}
+
+extension Settings {
+    /// The level of the log.
+    package var level: Log.Level {
+        switch logLevel {
+        case .debug: .debug
+        case .info: .info
+        case .notice: .notice
+        case .warning: .warning
+        case .error: .error
+        }
+    }
 }

@@ -36,14 +36,6 @@ extension ServiceError {
 }
 
 extension RequestHead {
-    /// The content codings of the body (RFC 9110 section 8.4), in the order in which they were applied; empty if it is
-    /// not compressed.
-    package var contentCodings: [String] {
-        values(of: "content-encoding").joined(separator: ",").split(separator: ",")
-            .map { $0.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }.lowercased() }
-            .filter { !$0.isEmpty && $0 != "identity" }
-    }
-
     /// Refuses a compressed body with 415, on routes that read bodies as they are.
     package func refuseContentCodings() throws(ServiceError) {
         guard let coding = contentCodings.first else { return }

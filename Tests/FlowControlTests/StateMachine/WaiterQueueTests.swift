@@ -33,4 +33,49 @@ import Testing
             #expect(queue.oldest(since: since) == expected, "seed \(seed), step \(step)")
         }
     }
+
+    /// A queue with the waiters of the given clients, in order, and their tickets.
+    private static func queue(_ clients: UInt64...) -> (WaiterQueue<Int>, [WaiterTicket]) {
+        var queue = WaiterQueue<Int>()
+        let tickets = clients.map { client in
+            queue.append(
+                .init(
+                    at: MonotonicInstant(nanoseconds: 0), expiresByDeadline: false, claim: Claim(client: client)),
+                start: 0)
+        }
+        return (queue, tickets)
+    }
+
+    @Test("a client displaces the newest waiter of the client with the most, if that then still has more")
+    func displaceable() {
+        let (queue, tickets) = Self.queue(1, 2, 2, 1, 2)
+        #expect(queue.displaceable(by: 3) == tickets[4])
+        // Client 1 would have three, as client 2 has.
+        #expect(queue.displaceable(by: 1) == nil)
+        #expect(queue.displaceable(by: 2) == nil)
+    }
+
+    @Test("a single client in the queue displaces none of its own, and another client one of its waiters")
+    func displaceableOfOne() {
+        let (queue, tickets) = Self.queue(1, 1)
+        #expect(queue.displaceable(by: 1) == nil)
+        #expect(queue.displaceable(by: 2) == tickets[1])
+        #expect(Self.queue(1).0.displaceable(by: 2) == nil)
+    }
+
+    @Test("before a client's next request come its own waiters, as many of each other client, and some set aside")
+    func turnsBefore() {
+        var (queue, tickets) = Self.queue(1, 1, 1, 2)
+        #expect(queue.turnsBefore(3) == 2)
+        // Of client 1 as many as this one has then, and its own waiter.
+        #expect(queue.turnsBefore(2) == 3)
+        #expect(queue.turnsBefore(1) == 4)
+        queue.setAside(tickets[0])
+        #expect(queue.turnsBefore(1) == 3)
+        (queue, tickets) = Self.queue(1, 1, 1, 1, 1, 1, 1, 1, 1)
+        queue.setAside(tickets[0])
+        queue.setAside(tickets[1])
+        // Seven with turns, and the one that gets the eighth slot.
+        #expect(queue.turnsBefore(1) == 8)
+    }
 }

@@ -41,6 +41,19 @@ package struct ServiceManager: Sendable {
         send("EXTEND_TIMEOUT_USEC=\(duration.components.seconds * 1_000_000)")
     }
 
+    /// Does long work, and extends the timeout until it is done.
+    func patiently<Value: Sendable>(_ name: String, _ work: @escaping @Sendable () async -> Value) async -> Value {
+        status(name)
+        let keeper = Task {
+            while !Task.isCancelled {
+                extendTimeout(by: .seconds(30))
+                try? await Task.sleep(for: .seconds(10))
+            }
+        }
+        defer { keeper.cancel() }
+        return await work()
+    }
+
     /// Reports that the daemon works. Call it after a successful check only.
     func watchdog() { send("WATCHDOG=1") }
 

@@ -119,7 +119,7 @@ package struct Reloader: Sendable {
     private func read(from current: Settings) -> Result<Next, CommandError> {
         do {
             let (wanted, ignored) = SettingsTable.merge(try source(), into: current)
-            let access = try AccessControl.configured(by: wanted, log: log)
+            let access = try AccessControl.configured(by: wanted) { log.warning($0) }
             let plan = ServicePlan(settings: wanted, environment: environment)
             try wanted.checkModels()
             try reconfigure(plan)

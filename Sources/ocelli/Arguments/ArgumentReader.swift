@@ -54,18 +54,27 @@ struct ArgumentReader {
     }
 
     /// The error for an unknown flag.
-    /// - Parameter elsewhere: another command that has this flag.
-    func unknown(_ flag: String, elsewhere: String? = nil) -> UsageError {
-        if let elsewhere {
-            return UsageError(
-                "\"\(flag)\" is not a flag of `ocelli \(command)`, but of `ocelli \(elsewhere)`; `ocelli help \(command)` lists them"
-            )
+    func unknown(_ flag: String) -> UnknownFlag { UnknownFlag(flag: flag, command: command, known: known) }
+}
+
+/// An error in the command line: a flag that the command does not have.
+struct UnknownFlag: Error {
+    let flag: String
+    let command: String
+    /// The flags of the command.
+    let known: [String]
+
+    /// The message.
+    /// - Parameter other: another command that has this flag.
+    func message(other: String?) -> String {
+        if let other {
+            return
+                "\"\(flag)\" is not a flag of `ocelli \(command)`, but of `ocelli \(other)`; `ocelli help \(command)` lists them"
         }
-        let other = OtherNames.setting(for: flag)?.flag
+        let setting = OtherNames.setting(for: flag)?.flag
         let hint =
-            other.flatMap { known.contains($0) ? " (did you mean \"\($0)\"?)" : nil }
+            setting.flatMap { known.contains($0) ? " (did you mean \"\($0)\"?)" : nil }
             ?? Spelling.hint(for: flag, among: known)
-        return UsageError(
-            "\"\(flag)\" is not a flag of `ocelli \(command)`\(hint); `ocelli help \(command)` lists them")
+        return "\"\(flag)\" is not a flag of `ocelli \(command)`\(hint); `ocelli help \(command)` lists them"
     }
 }

@@ -74,7 +74,7 @@ extension Command {
                     try row.take(&request, flag, row.value == nil ? "" : try reader.value(of: flag, written))
                 } else {
                     guard takesSettings, try settings.take(flag, value: written, from: &reader) else {
-                        throw reader.unknown(flag, elsewhere: Ocelli.command(with: flag, other: name))
+                        throw reader.unknown(flag)
                     }
                 }
             }
