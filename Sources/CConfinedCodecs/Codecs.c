@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+extern const struct ccodec ccodec_heic, ccodec_avif, ccodec_tiff, ccodec_gif, ccodec_bmp, ccodec_jxl;
 static struct ccodec codecs[CCODEC_FORMATS];
 
 __attribute__((constructor)) static void list_codecs(void) {

@@ -13,5 +13,3 @@ bool ccodec_functions(void *library, ...);
 
 /// Runs the child; never returns. `talk` is the only descriptor that stays open.
 _Noreturn void ccodec_child(const struct ccodec *codec, const struct ccodec_job *job, int picture, int talk);
-
-extern const struct ccodec ccodec_heic, ccodec_avif, ccodec_tiff, ccodec_gif, ccodec_bmp, ccodec_jxl;

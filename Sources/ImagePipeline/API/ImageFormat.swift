@@ -1,12 +1,19 @@
 extension ImageFormat {
-    /// True if pictures of this format are decoded in a separate process (``PixelImage``), because its library is too
-    /// large to be trusted with hostile pictures.
-    public var isConfined: Bool {
+    /// The codecs of this process; `confined` is a separate process (``PixelImage``), for formats with libraries that
+    /// are too large to be trusted with hostile pictures.
+    enum Codec { case jpeg, png, webp, confined }
+
+    var codec: Codec {
         switch self {
-        case .jpeg, .png, .webp: false
-        case .heic, .avif, .tiff, .gif, .bmp, .jxl: true
+        case .jpeg: .jpeg
+        case .png: .png
+        case .webp: .webp
+        case .heic, .avif, .tiff, .gif, .bmp, .jxl: .confined
         }
     }
+
+    /// True if pictures of this format are decoded in a separate process.
+    public var isConfined: Bool { codec == .confined }
 
     /// The usual name of the format.
     public var title: String {

@@ -46,11 +46,11 @@ struct PictureHeader {
         guard let format = FormatSniffer.format(reader) else {
             throw .unsupportedFormat(looksLike: FormatSniffer.resemblance(reader))
         }
-        switch format {
+        switch format.codec {
         case .jpeg: return try JPEGHeader.read(reader, isCancelled: isCancelled)
         case .png: return try PNGHeader.read(reader, isCancelled: isCancelled)
         case .webp: return try WebPHeader.read(reader, isCancelled: isCancelled)
-        case .heic, .avif, .tiff, .gif, .bmp, .jxl:
+        case .confined:
             throw .unavailable(format, reason: "it is decoded in a separate process")
         }
     }

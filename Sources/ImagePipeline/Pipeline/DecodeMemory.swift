@@ -29,7 +29,7 @@ extension ImagePipeline {
             batches += 1
             return batches == Self.batchesOfHeader
         }
-        switch format {
+        switch format.codec {
         case .jpeg:
             let header: PictureHeader
             do throws(ImageError) {
@@ -59,7 +59,7 @@ extension ImagePipeline {
             let isPlain = reader.has("VP8 ", at: 12)
             return demand(
                 width, height, held: Self.product(width, height, isPlain ? 4 : 8), time: Self.timeOfWebP)
-        case .heic, .avif, .tiff, .gif, .bmp, .jxl:
+        case .confined:
             // The decoding process reports the size later; its memory is reserved then.
             guard limits.formats.contains(format) else { return .none }
             return DecodeDemand(memory: 0, time: Self.leastConfined + UInt64(bytes.count) * Self.timeOfByte(format))

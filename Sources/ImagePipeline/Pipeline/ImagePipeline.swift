@@ -198,7 +198,7 @@ public final class ImagePipeline: Sendable {
         limits.maxScans = limits.scans(ofPixels: header.info.width * header.info.height)
         var request = RowRequest(
             region: region, gray: gray, background: background, decodesAllPixels: decodesAllPixels, limits: limits)
-        switch header.info.format {
+        switch header.info.format.codec {
         case .jpeg:
             let found = try scratch.jpeg.open(bytes, tolerant: limits.tolerateTruncation)
             guard Int(found.width) == header.info.width, Int(found.height) == header.info.height else {
@@ -224,7 +224,7 @@ public final class ImagePipeline: Sendable {
             let frame = header.frame.map { UnsafeRawBufferPointer(rebasing: bytes[$0.range]) }
             return try WebPRows(
                 frame ?? bytes, header: header, request, whole: scratch.whole, isCancelled: isCancelled)
-        case .heic, .avif, .tiff, .gif, .bmp, .jxl:
+        case .confined:
             throw .unavailable(header.info.format, reason: "it is decoded in a separate process")
         }
     }
