@@ -4,7 +4,7 @@ internal import EngineOpenVINO
 internal import Synchronization
 
 /// The engines that run models by default, with the importers before the first one. Only this file names them: another
-/// engine is another implementation of ``Engine``, or of ``ImportTarget``, in a folder next to `OpenVINO`.
+/// engine is another implementation of ``Engine``, or of ``ImportTarget``, in a target next to `EngineOpenVINO`.
 public enum DefaultEngine {
     private static let instance = Mutex<ChoosingEngine?>(nil)
 
