@@ -38,7 +38,7 @@ package struct InvocationHandler: PredictionHandler {
         }
         if choice.taught != nil { return try await run(ClassifyTask.self, ClassifyQuery(), request, choice) }
         let model = try await choice.model(
-            in: call.parts.repository, deadline: request.deadline(nil, settings: call.live.settings))
+            in: call.parts.repository, deadline: call.deadline(of: request))
         if model.isImageClassifier { return try await run(ClassifyTask.self, ClassifyQuery(), request, choice) }
         if let task = model.tasks.first {
             return try await run(ObserveTask.self, ObserveQuery(task: task), request, choice)

@@ -29,7 +29,7 @@ package struct PredictHandler: PredictionHandler {
     package func respond(to request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> HTTPResponse {
         var options = PredictionOptions()
         options.claim = choice.claim
-        options.deadline = request.deadline(nil, settings: settings)
+        options.deadline = request.deadline(usual: settings.deadline)
         options.keeps = choice.route?.sample
         let model = try await choice.model(in: call.parts.repository, deadline: options.deadline)
         try model.refusePipeline(choice.name)

@@ -12,11 +12,11 @@ internal import WireFormats
 
 /// The routes of other servers' interfaces (`dialects`), as rows of the table of routes.
 extension Service {
-    static let dialects: [Table.Resource] = tensorFlowServing + sageMaker + deepStack
+    static let dialects: [RouteTable.Resource] = tensorFlowServing + sageMaker + deepStack
 
     // MARK: TensorFlow Serving, KServe version 1
 
-    private static let tensorFlowServing: [Table.Resource] = [
+    private static let tensorFlowServing: [RouteTable.Resource] = [
         .init(
             PathTemplate.labelled("/v1/models", ":predict"), dialect: .tensorFlowServing,
             .post(.infer, "tfserving_predict", predicted(PredictHandler.init))),
@@ -42,7 +42,7 @@ extension Service {
 
     // MARK: Amazon SageMaker, Vertex AI
 
-    private static let sageMaker: [Table.Resource] = [
+    private static let sageMaker: [RouteTable.Resource] = [
         .init(["/ping"], isProbe: true, dialect: .sageMaker, .get(nil, "sagemaker_ping", readiness)),
         .init(
             ["/invocations"], dialect: .sageMaker,
@@ -50,15 +50,15 @@ extension Service {
     ]
 
     /// The routes with paths from Vertex AI's variables.
-    static let vertexHealth = Table.Resource(
+    static let vertexHealth = RouteTable.Resource(
         [], isProbe: true, dialect: .vertex, label: "AIP_HEALTH_ROUTE", .get(nil, "vertex_health", readiness))
-    static let vertexPredict = Table.Resource(
+    static let vertexPredict = RouteTable.Resource(
         [], dialect: .vertex, label: "AIP_PREDICT_ROUTE",
         .post(.infer, "vertex_predict", predicted(InvocationHandler.init)))
 
     // MARK: DeepStack, CodeProject.AI
 
-    private static let deepStack: [Table.Resource] = [
+    private static let deepStack: [RouteTable.Resource] = [
         .init(
             ["/v1/vision/detection"], dialect: .deepStack,
             .post(.infer, "deepstack_detection", run(DeepStackDetectTask.self, DeepStackQuery(.objects)))),

@@ -17,18 +17,11 @@ internal import WireFormats
 /// the body. Health checks of load balancers are answered here, on the event loop: requests in progress do not delay
 /// them, and a task would double their cost.
 extension Service {
-    /// Decides on a request. A structure, because the compiler fails on functions with a typed error as generic
-    /// arguments.
-    package struct Handler: Sendable {
-        let decide: Decision
-    }
-
+    /// Decides on a request.
     typealias Decision = @Sendable (Service, Call) throws(ServiceError) -> BodyAdmission
 
-    package typealias Table = RouteTable<Handler>
-
     /// All resources, in the order of the documents.
-    package static let routes = Table(
+    package static let routes = RouteTable(
         [
             .init(PathTemplate.task("classify"), .post(.infer, "classify", run(ClassifyTask.self, ClassifyQuery()))),
             .init(
@@ -79,9 +72,9 @@ extension Service {
         ] + dialects)
 
     /// Suggests resources for unknown paths.
-    package static let nearest = NearestRoute(routes)
+    package static let nearest = NearestRoute(routes.suggested)
 
-    private static func observation(_ task: ObservationTask) -> Table.Resource {
+    private static func observation(_ task: ObservationTask) -> RouteTable.Resource {
         .init(
             PathTemplate.task(task.rawValue),
             .post(.infer, task.rawValue, run(ObserveTask.self, ObserveQuery(task: task))))
@@ -126,7 +119,9 @@ extension Service {
     // MARK: Operations
 
     /// Made once, because it never changes.
-    private static let description = Result { () throws(ServiceError) in json(try OpenAPIDocument.text(routes)) }
+    private static let description = Result { () throws(ServiceError) in
+        json(try OpenAPIDocument.text(routes.documented))
+    }
     private static let healthy = json("{\"status\":\"ok\"}")
     private static let ready = json("{\"status\":\"ready\"}")
 
@@ -190,38 +185,20 @@ extension Service {
     }
 }
 
-extension RouteTable.Method where Handler == Service.Handler {
+extension RouteTable.Method {
     static func put(
-        _ access: AccessClass?, _ operation: String, changesModels: Bool = false,
-        _ decide: @escaping Service.Decision
-    ) -> Self {
-        .init(
-            method: .put, access: access, operation: operation, changesModels: changesModels,
-            handler: .init(decide: decide))
-    }
+        _ access: AccessClass?, _ operation: String, changesModels: Bool = false, _ decide: @escaping Service.Decision
+    ) -> Self { .init(.put, access, operation, changesModels: changesModels, decide) }
 
     static func delete(
-        _ access: AccessClass?, _ operation: String, changesModels: Bool = false,
-        _ decide: @escaping Service.Decision
-    ) -> Self {
-        .init(
-            method: .delete, access: access, operation: operation, changesModels: changesModels,
-            handler: .init(decide: decide))
-    }
+        _ access: AccessClass?, _ operation: String, changesModels: Bool = false, _ decide: @escaping Service.Decision
+    ) -> Self { .init(.delete, access, operation, changesModels: changesModels, decide) }
 
-    static func get(
-        _ access: AccessClass?, _ operation: String,
-        _ decide: @escaping Service.Decision
-    ) -> Self {
-        .init(method: .get, access: access, operation: operation, handler: .init(decide: decide))
+    static func get(_ access: AccessClass?, _ operation: String, _ decide: @escaping Service.Decision) -> Self {
+        .init(.get, access, operation, changesModels: false, decide)
     }
 
     static func post(
-        _ access: AccessClass?, _ operation: String, changesModels: Bool = false,
-        _ decide: @escaping Service.Decision
-    ) -> Self {
-        .init(
-            method: .post, access: access, operation: operation, changesModels: changesModels,
-            handler: .init(decide: decide))
-    }
+        _ access: AccessClass?, _ operation: String, changesModels: Bool = false, _ decide: @escaping Service.Decision
+    ) -> Self { .init(.post, access, operation, changesModels: changesModels, decide) }
 }

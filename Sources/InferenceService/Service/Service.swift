@@ -99,7 +99,7 @@ package final class Service: HTTPResponder {
             if isCounted {
                 try clients.check(sender, rate: live.settings.clientRate, most: live.settings.clientInFlight)
             }
-            return try method.handler.decide(
+            return try method.decide(
                 self,
                 Call(
                     parts: parts, path: match.path, head: head, live: live, place: place, sender: sender,
@@ -112,7 +112,7 @@ package final class Service: HTTPResponder {
 
     /// Refuses a request to teach, or to change the set of models, if its origin does not permit it.
     private static func checkOrigin(
-        _ origin: RequestOrigin, of method: Table.Method, _ live: LiveSettings
+        _ origin: RequestOrigin, of method: RouteTable.Method, _ live: LiveSettings
     ) throws(ServiceError) {
         if method.access == .teach {
             try TeachingControl.check(origin, hasTokens: live.access.hasTokens, settings: live.settings)
@@ -152,12 +152,12 @@ package final class Service: HTTPResponder {
 
     // MARK: Routes
 
-    private func isOn(_ resource: Table.Resource, _ live: LiveSettings) -> Bool {
+    private func isOn(_ resource: RouteTable.Resource, _ live: LiveSettings) -> Bool {
         resource.dialect.map(live.settings.dialects.contains) ?? true
     }
 
     /// The resource of a path. The table takes precedence over the paths of Vertex AI's variables.
-    private func match(_ path: String, _ method: HTTPMethod, _ live: LiveSettings) -> Table.Match? {
+    private func match(_ path: String, _ method: HTTPMethod, _ live: LiveSettings) -> RouteTable.Match? {
         let found = Self.routes.match(path)
         if let found, found.hasVerb, found.resource.method(method) == nil || !isOn(found.resource, live),
             let named = Self.routes.match(path, verbs: false), named.resource.method(method) != nil,
@@ -167,15 +167,15 @@ package final class Service: HTTPResponder {
         }
         if let found, isOn(found.resource, live) { return found }
         guard live.settings.dialects.contains(.vertex) else { return found }
-        if path == vertex.health { return Table.Match(Self.vertexHealth) }
-        if path == vertex.predict { return Table.Match(Self.vertexPredict) }
+        if path == vertex.health { return RouteTable.Match(Self.vertexHealth) }
+        if path == vertex.predict { return RouteTable.Match(Self.vertexPredict) }
         return found
     }
 
     /// - Parameter place: set to the resource's, even if the request is refused.
     private func route(
         of head: RequestHead, _ live: LiveSettings, listener: Int, _ place: inout Place
-    ) throws(ServiceError) -> (Table.Match, Table.Method) {
+    ) throws(ServiceError) -> (RouteTable.Match, RouteTable.Method) {
         let path = head.target.path
         guard let match = match(path, head.method, live) else {
             throw ServiceError(
@@ -339,7 +339,7 @@ package final class Service: HTTPResponder {
 extension Place {
     /// - Parameter access: the class of the requested method.
     fileprivate init(
-        _ resource: Service.Table.Resource, access: AccessClass?, _ head: RequestHead, _ live: LiveSettings
+        _ resource: RouteTable.Resource, access: AccessClass?, _ head: RequestHead, _ live: LiveSettings
     ) {
         self.init()
         label = resource.label

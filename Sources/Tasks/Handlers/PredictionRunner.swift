@@ -20,7 +20,7 @@ package struct PredictionRunner<Job: PredictionTask>: PredictionHandler {
     /// - Parameter query: a query without parameters.
     package init(_ call: Call, _ query: Job.Query) throws(ServiceError) {
         var query = query
-        try query.read(call.head.target, settings: call.live.settings)
+        try query.read(call.head.target, maxDeadline: call.live.settings.maxDeadline)
         self.call = call
         self.query = query
     }
@@ -50,7 +50,7 @@ package struct PredictionRunner<Job: PredictionTask>: PredictionHandler {
                 for: choice.claim, until: deadline)
         }
         if let form = form?.parameters, !form.isEmpty {
-            try query.read(request.head.target, form: form, settings: settings)
+            try query.read(request.head.target, form: form, maxDeadline: settings.maxDeadline)
         }
         var wanted = options(of: request, query, choice)
         let chosen = if let found { found } else { try await model(query, choice, until: wanted.deadline) }
@@ -94,7 +94,7 @@ package struct PredictionRunner<Job: PredictionTask>: PredictionHandler {
     }
 
     private func options(of request: HTTPRequest, _ query: Job.Query, _ choice: ModelChoice) -> PredictionOptions {
-        var options = query.picture.options(of: request, settings: settings)
+        var options = query.picture.options(of: request, deadline: settings.deadline)
         options.claim = choice.claim
         options.keeps = choice.route?.sample
         return options
