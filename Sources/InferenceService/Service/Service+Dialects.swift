@@ -19,7 +19,7 @@ extension Service {
     private static let tensorFlowServing: [RouteTable.Resource] = [
         .init(
             PathTemplate.labelled("/v1/models", ":predict"), dialect: .tensorFlowServing,
-            .post(.infer, "tfserving_predict", predicted(PredictHandler.init))),
+            .post(.infer, "tfserving_predict", predicted(PredictHandler.prediction))),
         .init(
             PathTemplate.labelled("/v1/models", "/metadata"), dialect: .tensorFlowServing,
             .get(.read, "tfserving_metadata", answered(SignatureHandler.respond))),
@@ -46,7 +46,7 @@ extension Service {
         .init(["/ping"], isProbe: true, dialect: .sageMaker, .get(nil, "sagemaker_ping", readiness)),
         .init(
             ["/invocations"], dialect: .sageMaker,
-            .post(.infer, "sagemaker_invocations", predicted(InvocationHandler.init))),
+            .post(.infer, "sagemaker_invocations", predicted(InvocationHandler.prediction))),
     ]
 
     /// The routes with paths from Vertex AI's variables.
@@ -54,27 +54,27 @@ extension Service {
         [], isProbe: true, dialect: .vertex, label: "AIP_HEALTH_ROUTE", .get(nil, "vertex_health", readiness))
     static let vertexPredict = RouteTable.Resource(
         [], dialect: .vertex, label: "AIP_PREDICT_ROUTE",
-        .post(.infer, "vertex_predict", predicted(InvocationHandler.init)))
+        .post(.infer, "vertex_predict", predicted(InvocationHandler.prediction)))
 
     // MARK: DeepStack, CodeProject.AI
 
     private static let deepStack: [RouteTable.Resource] = [
         .init(
             ["/v1/vision/detection"], dialect: .deepStack,
-            .post(.infer, "deepstack_detection", run(DeepStackDetectTask.self, DeepStackQuery(.objects)))),
+            .post(.infer, "deepstack_detection", predicted(DeepStackTarget.objects.prediction))),
         .init(
             ["/v1/vision/face"], dialect: .deepStack,
-            .post(.infer, "deepstack_face", run(DeepStackDetectTask.self, DeepStackQuery(.faces)))),
+            .post(.infer, "deepstack_face", predicted(DeepStackTarget.faces.prediction))),
         .init(
             ["/v1/vision/scene"], dialect: .deepStack,
-            .post(.infer, "deepstack_scene", run(DeepStackSceneTask.self, DeepStackQuery(.scene)))),
+            .post(.infer, "deepstack_scene", predicted(DeepStackTarget.scene.prediction))),
         // Clients use POST, people GET.
         .init(
             ["/v1/vision/custom/list"], dialect: .deepStack, .get(.read, "deepstack_list", detectors),
             .post(.read, "deepstack_list", detectors)),
         .init(
             ["/v1/vision/custom/{name}"], dialect: .deepStack,
-            .post(.infer, "deepstack_custom", run(DeepStackDetectTask.self, DeepStackQuery(.objects)))),
+            .post(.infer, "deepstack_custom", predicted(DeepStackTarget.objects.prediction))),
         .init(
             ["/v1/status/ping", "/v1/server/status/ping"], dialect: .deepStack,
             .get(.read, "deepstack_ping") { _, call in answer(call, json("{\"success\":true}")) }),

@@ -6,7 +6,6 @@ internal import JSON
 internal import Repository
 package import ServiceCore
 internal import ServicePlanning
-internal import Settings
 internal import Tasks
 internal import WireFormats
 
@@ -23,10 +22,10 @@ extension Service {
     /// All resources, in the order of the documents.
     package static let routes = RouteTable(
         [
-            .init(PathTemplate.task("classify"), .post(.infer, "classify", run(ClassifyTask.self, ClassifyQuery()))),
+            .init(PathTemplate.task("classify"), .post(.infer, "classify", predicted(ClassifyTask.prediction))),
             .init(
                 PathTemplate.model("/v1/models", "predict"),
-                .post(.infer, "predict", run(PredictTask.self, ClassifyQuery()))),
+                .post(.infer, "predict", predicted(PredictTask.prediction))),
             observation(.detect), observation(.segment), observation(.keypoints), observation(.embed),
             .init(["/v1/models"], .get(.read, "models", computed(ModelsHandler.list))),
             .init(PathTemplate.model("/v1/models"), .get(.read, "model", computed(ModelsHandler.describe))),
@@ -51,7 +50,7 @@ extension Service {
                 .get(.read, "model_configuration", answered(MetadataHandler.configuration))),
             .init(
                 PathTemplate.model("/v2/models", "infer"),
-                .post(.infer, "model_infer", predicted(InferHandler.init))),
+                .post(.infer, "model_infer", predicted(InferHandler.prediction))),
             .init(
                 PathTemplate.model("/v2/models", "stats") + ["/v2/models/stats"],
                 .get(.read, "model_statistics", computed(StatisticsHandler.respond))),
@@ -77,7 +76,9 @@ extension Service {
     private static func observation(_ task: ObservationTask) -> RouteTable.Resource {
         .init(
             PathTemplate.task(task.rawValue),
-            .post(.infer, task.rawValue, run(ObserveTask.self, ObserveQuery(task: task))))
+            .post(
+                .infer, task.rawValue, predicted { call throws(ServiceError) in try ObserveTask.prediction(call, task) }
+            ))
     }
 
     // MARK: Handlers
@@ -103,17 +104,11 @@ extension Service {
     }
 
     /// Answers a prediction.
-    /// - Parameter handler: creates the handler when the head has arrived.
-    static func predicted<Job: PredictionHandler>(
-        _ handler: @escaping @Sendable (Call) throws(ServiceError) -> Job
+    /// - Parameter prediction: reads the head.
+    static func predicted(
+        _ prediction: @escaping @Sendable (Call) throws(ServiceError) -> PredictionCall
     ) -> Decision {
-        { (service, call) throws(ServiceError) in try service.predict(try handler(call)) }
-    }
-
-    /// Answers the requests of a task.
-    /// - Parameter query: a query without parameters.
-    static func run<Job: PredictionTask>(_: Job.Type, _ query: Job.Query) -> Decision {
-        predicted { (call) throws(ServiceError) in try PredictionRunner<Job>(call, query) }
+        { (service, call) throws(ServiceError) in try service.predict(try prediction(call)) }
     }
 
     // MARK: Operations

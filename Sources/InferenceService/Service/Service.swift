@@ -1,5 +1,4 @@
 package import Dialects
-internal import FlowControl
 package import HTTPServer
 package import HTTPWire
 internal import Inference
@@ -243,48 +242,11 @@ package final class Service: HTTPResponder {
     }
 
     /// Answers a prediction with the model that is chosen now, or shares the answer of an equal request.
-    func predict<Job: PredictionHandler>(_ job: Job) throws(ServiceError) -> BodyAdmission {
-        let choice = try choose(for: job)
-        return accept(job.call) { [self] (request) async throws(ServiceError) in
-            try await choice.answer(request, sharing(job.call, readsQuery: Job.readsQuery)) {
-                (request, choice) async throws(ServiceError) in try await job.respond(to: request, choice)
-            }
+    func predict(_ prediction: PredictionCall) throws(ServiceError) -> BodyAdmission {
+        let choice = try ModelChoice(for: prediction, shadows)
+        return accept(prediction.call) { [shared] (request) async throws(ServiceError) in
+            try await choice.answer(request, of: prediction, sharing: shared)
         }
-    }
-
-    /// The model of a request. Throws if there is no model of that name, or if its queue is full.
-    private func choose<Job: PredictionHandler>(for job: Job) throws(ServiceError) -> ModelChoice {
-        let call = job.call, (given, version) = job.asked
-        let isNamed = !given.isEmpty
-        let name = if isNamed { given } else { try job.defaultName() }
-        let claim = Claim(client: call.client?.number ?? 0)
-        if let taught, taught.owns(name) {
-            guard Job.answersTaughtModels else { throw taught.refusal(name) }
-            let ready = try taught.check(try taught.find(name), version: version)
-            if let refusal = ready?.limiter.announce(claim: claim) { throw ServiceError(refusal) }
-            return ModelChoice(
-                name: name, version: version, ready: ready, isNamed: isNamed, claim: claim, taught: taught)
-        }
-        let route =
-            version == nil ? shadows.route(name, call.head, sender: call.client, settings: call.live.settings) : nil
-        let asked = route.flatMap { $0.isShare ? $0.candidate : nil } ?? version
-        let ready: Model?
-        do throws(InferenceError) {
-            ready = try repository.readyModel(named: name, version: asked)
-        } catch {
-            throw ServiceError(error)
-        }
-        if let refusal = ready?.limiter.announce(claim: claim) { throw ServiceError(refusal) }
-        return ModelChoice(name: name, version: version, ready: ready, isNamed: isNamed, claim: claim, route: route)
-    }
-
-    /// The requests that may share a prediction's answer; nil for an answer that must not be shared.
-    /// - Parameter readsQuery: whether the route reads parameters of the query.
-    private func sharing(_ call: Call, readsQuery: Bool) -> SharedPredictions.Scope? {
-        guard let client = call.client else { return nil }
-        return SharedPredictions.Scope(
-            shared: shared, settingsNumber: call.live.number, deadline: call.live.settings.deadline,
-            maxDeadline: call.live.settings.maxDeadline, client: client, readsQuery: readsQuery)
     }
 
     /// Throws if the daemon is draining, or if a model that must be ready is not.

@@ -24,8 +24,8 @@ package final class ServiceParts: Sendable {
     }
 }
 
-/// A request for a resource, as it is known when its head has arrived.
-package struct Call: Sendable {
+/// A request for a resource, as it is known when its head has arrived. A class, because closures copy it.
+package final class Call: Sendable {
     package let parts: ServiceParts
     /// The values of the placeholders in the path.
     package let path: PathTemplate.Names
