@@ -30,8 +30,9 @@ struct ItemsRun<Job: PredictionTask>: AnswerFormat {
     func answer(_ part: Written) -> HTTPResponse {
         negotiated(
             request.response(
-                part.bytes, type: part.type, times: part.times, encode: part.encode, topLabel: part.note.topLabel,
-                blanks: part.blanks, isBare: part.isBare, isWhole: part.note.isWhole, shadow: part.shadow))
+                part.bytes, type: part.type ?? Self.json, times: part.times, encode: part.encode,
+                topLabel: part.note.topLabel,
+                blanks: part.blanks, isBare: part.type != nil, isWhole: part.note.isWhole, shadow: part.shadow))
     }
 
     private func negotiated(_ response: HTTPResponse) -> HTTPResponse {
@@ -44,15 +45,15 @@ struct ItemsRun<Job: PredictionTask>: AnswerFormat {
     // MARK: In a slot
 
     typealias Item = Job.Inputs.Item
+    private static var json: String { "application/json" }
 
     func pictureTime(of item: Item) -> UInt64 { job.inputs.pictureTime(of: item) }
 
     /// One item's answer, written while its slot was held.
     struct Written: Sendable {
-        let type: String
+        /// The media type of a body that has no header members; nil for JSON.
+        let type: String?
         let bytes: [UInt8]
-        /// True for a body that is not JSON, which has no header members.
-        let isBare: Bool
         let blanks: [JSONWriter.Blank]
         let times: StageTimes
         let encode: UInt64
@@ -91,18 +92,17 @@ struct ItemsRun<Job: PredictionTask>: AnswerFormat {
         _ output: Job.Output, of item: Item, isList: Bool, isCancelled: @escaping () -> Bool
     ) throws(InferenceError) -> Written {
         let begun = MonotonicInstant.now
-        let type: String, bytes: [UInt8], blanks: [JSONWriter.Blank], isBare: Bool
+        let type: String?, bytes: [UInt8], blanks: [JSONWriter.Blank]
         do throws(ImageError) {
-            if let form = job.forms.binary, form.joins || !isList,
+            if let form = job.forms.type, job.forms.joins || !isList,
                 let found = try job.bytes(of: output, isCancelled: isCancelled)
             {
-                (type, bytes, blanks, isBare) = (form.type, found, [], true)
+                (type, bytes, blanks) = (form, found, [])
             } else {
-                type = "application/json"
                 let text = try json(
                     output, total: begun.nanoseconds(since: request.received),
                     hasHeader: !isList || Job.Inputs.itemKind == .picture, isCancelled: isCancelled)
-                (bytes, blanks, isBare) = (text.bytes, text.blanks, false)
+                (type, bytes, blanks) = (nil, text.bytes, text.blanks)
             }
         } catch {
             if case .cancelled = error { throw .stopped(at: .postprocess) }
@@ -114,7 +114,7 @@ struct ItemsRun<Job: PredictionTask>: AnswerFormat {
             output.times, recv: request.receiving, encode: encode, model: request.repositoryName,
             total: end.nanoseconds(since: request.received))
         return Written(
-            type: type, bytes: bytes, isBare: isBare, blanks: blanks, times: output.times, encode: encode,
+            type: type, bytes: bytes, blanks: blanks, times: output.times, encode: encode,
             note: job.note(output, in: slots.metrics),
             shadow: request.route?.sample == nil ? nil : job.shadow(of: item, output))
     }
@@ -139,7 +139,7 @@ struct ItemsRun<Job: PredictionTask>: AnswerFormat {
     // MARK: Several
 
     /// The media type of concatenated answers; nil for a list in JSON.
-    private var joined: String? { job.forms.binary.flatMap { $0.joins ? $0.type : nil } }
+    private var joined: String? { job.forms.joins ? job.forms.type : nil }
     var failsAsAWhole: Bool { joined != nil }
 
     func answer(_ outcomes: [ItemOutcome<Written>]) throws(ServiceError) -> HTTPResponse {
@@ -159,7 +159,7 @@ struct ItemsRun<Job: PredictionTask>: AnswerFormat {
         shadow?.isAlone = false
         return negotiated(
             request.response(
-                body, type: joined ?? "application/json", times: sum, encode: encode, blanks: text?.blanks ?? [],
+                body, type: joined ?? Self.json, times: sum, encode: encode, blanks: text?.blanks ?? [],
                 isBare: text == nil, isWhole: outcomes.allSatisfy(Self.isWhole), shadow: shadow))
     }
 

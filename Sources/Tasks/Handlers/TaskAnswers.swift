@@ -16,7 +16,7 @@ package protocol TaskAnswers: Sendable {
     func write(
         _ output: Output, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
     ) throws(ImageError)
-    /// An output in the binary form; nil if it does not have this form.
+    /// An output in the selected form; nil if it does not have this form.
     func bytes(of output: Output, isCancelled: @escaping () -> Bool) throws(ImageError) -> [UInt8]?
     /// Counts the content of an output in the metrics, and notes it.
     func note(_ output: Output, in metrics: ServiceMetrics) -> OutputNote
@@ -39,21 +39,15 @@ extension Prediction: TimedOutput {}
 package struct AnswerForms: Sendable {
     /// True if `Accept` selects the form.
     var isNegotiated = false
-    /// The selected form; nil for JSON.
-    var binary: BinaryForm?
+    /// The media type of the selected form; nil for JSON.
+    var type: String?
+    /// True if answers of this type are concatenated; otherwise several are answered in JSON.
+    var joins = false
     /// The reason why the answer can hold only one picture; nil if it can be a list.
     package var onlyOne: String?
 
     /// JSON, for one item and for lists.
     package init() {}
-}
-
-/// A form of answers other than JSON.
-struct BinaryForm: Sendable {
-    /// The media type.
-    let type: String
-    /// True if the answers of several items are concatenated; otherwise several are answered in JSON.
-    var joins = false
 }
 
 /// Facts about an output that its answer does not show.

@@ -110,11 +110,11 @@ package struct ObserveTask: PredictionTask {
         switch task {
         case .detect:
             guard let picture else { break }
-            forms.binary = BinaryForm(type: picture.isJPEG ? "image/jpeg" : "image/png")
+            forms.type = picture.isJPEG ? "image/jpeg" : "image/png"
             forms.onlyOne = "an answer that is a picture is for one (Accept)"
-        case .segment where request.accepts("image/png"): forms.binary = BinaryForm(type: "image/png")
+        case .segment where request.accepts("image/png"): forms.type = "image/png"
         case .embed where request.accepts("application/octet-stream"):
-            forms.binary = BinaryForm(type: "application/octet-stream", joins: true)
+            (forms.type, forms.joins) = ("application/octet-stream", true)
         case .segment, .embed, .keypoints: break
         }
         self.forms = forms

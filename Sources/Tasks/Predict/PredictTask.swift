@@ -44,7 +44,7 @@ package struct PredictTask: PredictionTask {
             outputs: description.outputs, top: query.top, threshold: query.threshold, scoreWatch: run.model.scoreWatch)
         var forms = AnswerForms()
         forms.isNegotiated = description.outputs.count { $0.kind == .image } == 1
-        if forms.isNegotiated, request.accepts("image/png") { forms.binary = BinaryForm(type: "image/png") }
+        if forms.isNegotiated, request.accepts("image/png") { forms.type = "image/png" }
         self.forms = forms
     }
 
