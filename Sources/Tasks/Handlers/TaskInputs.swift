@@ -12,8 +12,8 @@ package protocol TaskInputs: Sendable {
     /// The item of a picture.
     /// - Parameter found: the format of the body, for errors.
     func item(_ image: EncodedImage, found: String) throws(ServiceError) -> Item
-    /// The pictures of an item.
-    func pictures(of item: Item) -> [ItemPicture]
+    /// The pictures of an item, with the names of their inputs; nil for the model's only picture.
+    func pictures(of item: Item) -> [(input: String?, image: EncodedImage)]
     /// Estimated nanoseconds of decoding an item's pictures.
     func pictureTime(of item: Item) -> UInt64
     /// True if a body is not pictures: it is in the task's own format, or a form with inputs by name.
@@ -29,7 +29,7 @@ package struct PictureInputs: TaskInputs {
     package init() {}
 
     package func item(_ image: EncodedImage, found: String) -> EncodedImage { image }
-    package func pictures(of item: EncodedImage) -> [ItemPicture] { [ItemPicture(input: nil, image: item)] }
+    package func pictures(of item: EncodedImage) -> [(input: String?, image: EncodedImage)] { [(nil, item)] }
     package func pictureTime(of item: EncodedImage) -> UInt64 { item.pictureTime }
     package func reads(_ request: HTTPRequest, _ form: FormParts?) -> Bool { false }
     package func read(_ request: HTTPRequest, _ form: FormParts?) -> (items: [EncodedImage], isList: Bool) {
@@ -43,11 +43,4 @@ package enum ItemKind: String {
     case picture = "part"
     /// Inputs by name: an error names the input.
     case inputs = "item"
-}
-
-/// A picture of an item.
-package struct ItemPicture {
-    /// The name of the input; nil for the model's only picture.
-    let input: String?
-    let image: EncodedImage
 }

@@ -22,10 +22,10 @@ package struct NamedInputs: TaskInputs {
         )
     }
 
-    package func pictures(of item: DictionaryFeatureProvider) -> [ItemPicture] {
+    package func pictures(of item: DictionaryFeatureProvider) -> [(input: String?, image: EncodedImage)] {
         item.featureNames.compactMap { name in
             guard case .image(let image)? = item.featureValue(for: name) else { return nil }
-            return ItemPicture(input: name, image: image)
+            return (name, image)
         }
     }
 
