@@ -182,6 +182,27 @@ import Testing
         }
     }
 
+    @Test(
+        "a short body is read at once, and a long one in a slot, whatever its format",
+        arguments: ["/v1/models/rows/predict", "/v1/models/rows:predict", "/v2/models/rows/infer"])
+    func aBody_isReadInASlot_ifItIsLong(_ path: String) async throws {
+        let world = try await Self.world {
+            $0.maxInFlight = 1
+            $0.deadline = 1
+            $0.dialects = Dialect.allCases
+        }
+        let slot = try await world.repository.model(named: "rows").limiter.acquire()
+        let broken = "{\"items\": [", space = String(repeating: " ", count: 20_000)
+        let short = try await world.answer("POST \(path)", Array(broken.utf8))
+        #expect(short.status == 400, "\(short.text)")
+        let long = try await world.answer("POST \(path)", Array((broken + space).utf8))
+        #expect([503, 504].contains(long.status), "\(long.text)")
+        slot.release()
+        let free = try await world.answer("POST \(path)", Array((broken + space).utf8))
+        #expect(free.status == 400, "\(free.text)")
+        #expect(try await inFlight(world, "rows") == 0)
+    }
+
     /// With a single slot, items that waited for a second one would wait for ever.
     @Test("a list that was read in the only slot runs without waiting for a second slot")
     func aList_thatWasReadInASlot_doesNotWaitForIt() async throws {

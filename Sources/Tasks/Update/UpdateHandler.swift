@@ -21,7 +21,7 @@ package struct UpdateHandler: CallHandler {
         taught = try call.taughtModels()
         try call.refuseTaught()
         var query = UpdateQuery()
-        try query.read(call.head.target, settings: call.live.settings)
+        try query.read(call.head.target, maxDeadline: call.live.settings.maxDeadline)
         do throws(InferenceError) {
             _ = try call.parts.repository.updateSource(of: call.path.name)
         } catch {
@@ -41,7 +41,7 @@ package struct UpdateHandler: CallHandler {
         let room = taught.store.room(forVersions: settings.taughtKeepVersions)
         try call.parts.updates.enter()
         defer { call.parts.updates.leave() }
-        let name = call.path.name, options = query.picture.options(of: request, settings: settings)
+        let name = call.path.name, options = query.picture.options(of: request, deadline: settings.deadline)
         try request.head.refuseContentCodings()
         let content = request.body
         let body = try await work.read(content.count, for: claim, until: options.deadline) {

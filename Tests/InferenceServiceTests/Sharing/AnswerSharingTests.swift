@@ -1,7 +1,7 @@
 import InferenceService
-internal import ServiceCore
 import Synchronization
 import SystemSupport
+internal import Tasks
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import InferenceService
-internal import ServiceCore
+internal import Tasks
 import Testing
 
 /// SipHash compared with OpenSSL (`openssl mac -macopt hexkey:KEY -macopt size:16 SIPHASH`).
