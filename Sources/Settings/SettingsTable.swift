@@ -207,12 +207,12 @@ package enum SettingsTable {
                     + "429. 0: no limit."),
             .bytes(
                 "answer_cache", \.answerCache, 0...(1 << 40),
-                "Memory for answers that are given again to equal requests of the same client (docs/http-api.md, Answers that are "
-                    + "known already). 0: none is kept; equal requests at the same time share one prediction all the same."
+                "Memory for cached answers to equal requests of the same client (docs/http-api.md, Answers that are "
+                    + "known already). 0: no answer is cached; concurrent equal requests still share one prediction."
             ),
             .duration(
                 "answer_cache_age", \.answerCacheAge, 0.001...86_400,
-                "Maximum age of an answer that is given again."),
+                "Maximum age of a cached answer."),
             .duration(
                 "deadline", \.deadline, 0.001...86_400,
                 "Maximum time of a request, when the request does not set timeout_ms."),
@@ -276,7 +276,7 @@ package enum SettingsTable {
                 "Maximum number of examples of a taught model. More get 507."),
             .bytes(
                 "taught_max_bytes", \.taughtMaxBytes, 1024...(1 << 42),
-                "Maximum size of the files of all taught models together. What would need more gets 507."),
+                "Maximum size of the files of all taught models together. A change that needs more gets 507."),
         ])
 
     static let http = Group(
@@ -394,7 +394,7 @@ package enum SettingsTable {
                 "trusted_proxies", \.trustedProxies,
                 "Proxies that are trusted to name the client in Forwarded, X-Forwarded-For or the PROXY protocol: addresses, networks "
                     + "such as 10.0.0.0/8, and unix for Unix-domain sockets. The client in the log is the last address that is not a "
-                    + "trusted proxy; these fields are ignored if they come from anyone else."
+                    + "trusted proxy; these fields are ignored in requests from other addresses."
             )
             .needingRestart,
             .strings(
@@ -405,7 +405,7 @@ package enum SettingsTable {
             .strings(
                 "cors_origins", \.corsOrigins,
                 "Origins of web pages that may send predictions and read about models (CORS), such as https://app.example; * allows "
-                    + "every page. Empty: none but Ocelli's own. Routes that change something are never allowed."),
+                    + "every page. Empty: only Ocelli's own pages. Routes that change something are never allowed."),
             .choices(
                 "dialects", \.dialects, atLeast: 0,
                 "Interfaces of other servers that are served too, for their clients (docs/clients.md): tfserving (TensorFlow Serving and "

@@ -123,7 +123,7 @@ import Testing
         "forking, sockets, exec, signals, truncating and executable memory end the decoder process",
         arguments: [Character("f"), "n", "x", "K", "u", "X"])
     func whatIsNotDecodingEndsTheProcess(_ order: Character) throws {
-        try expect(order, "what no decoder may do (SIGSYS)")
+        try expect(order, "forbidden system call (SIGSYS)")
     }
 
     @Test("a decoder cannot start 200 threads at a time")

@@ -35,7 +35,7 @@ import Testing
         #expect(events.all == ["loaded m 1"])
         #expect(
             try await repository.model(named: "m").loadReport.advice == [
-                "the folder 2 beside its files is no version of it, and is not served: move its files into a numbered "
+                "the folder 2 next to its files is not one of its versions and is not served: move its files into a numbered "
                     + "folder, too"
             ])
     }

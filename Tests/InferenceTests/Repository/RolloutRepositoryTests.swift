@@ -190,7 +190,7 @@ import Testing
         let refusal = #expect(throws: RolloutFile.Problem.self) {
             try RolloutFile(model: "m", place: Self.forReadingAlone, stateFolder: nil).write(record)
         }
-        #expect(refusal?.message.contains("there is no folder for what the daemon keeps (state_dir)") == true)
+        #expect(refusal?.message.contains("no folder for data of the daemon is set (state_dir)") == true)
     }
 
     @Test("a file that the operator writes does not undo the roll-backs in state_dir; the daemon's own write does")

@@ -73,7 +73,7 @@ extension Model {
         Task.detached { pending.fulfil(await work()) }
         guard let result = try? await pending.value(until: .now + limit) else {
             let reason =
-                "was still being loaded after \(limit.components.seconds) s: do its files answer? Check the disk and the mount"
+                "was still being loaded after \(limit.components.seconds) s: check the disk and the mount of its files"
             throw .invalidBundle(
                 name: name ?? ModelBundle.servedName(of: path), problems: [BundleProblem(path: "", reason: reason)])
         }
@@ -128,7 +128,7 @@ extension Model {
         let start = MonotonicInstant.now
         let bundle = try ModelBundle(path: path, name: name, links: configuration.links)
         if bundle.manifest?.pipeline != nil {
-            let reason = "is made of other models, which a folder of models has: load it from there by its name"
+            let reason = "runs other models of its folder of models: load it by its name from that folder"
             throw .invalidBundle(name: bundle.name, problems: [BundleProblem(path: "pipeline", reason: reason)])
         }
         let given = configuration
