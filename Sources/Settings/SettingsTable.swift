@@ -100,7 +100,7 @@ package enum SettingsTable {
             ),
             .choice(
                 "hint", \.hint, of: [.throughput, .latency],
-                "What the engine optimizes for: many predictions a second (throughput), or the time of a "
+                "The goal of the engine: many predictions a second (throughput), or a short time for a "
                     + "single one (latency)."),
             .choice(
                 "precision", \.precision,
@@ -141,8 +141,8 @@ package enum SettingsTable {
                     + "models are removed until the rest fits."),
             .bytes(
                 "shape_cache", \.shapeCache, 0...(1 << 40),
-                "Memory that OpenVINO may keep, for each model whose shapes are open, of what it prepares for each size of inputs: "
-                    + "sizes that come again are computed faster. It is taken from max_total_decode. 0: nothing is kept."
+                "Memory for OpenVINO's cache of input sizes, for each model whose shapes are open: repeated sizes are computed "
+                    + "faster. It is taken from max_total_decode. 0: no cache."
             ),
             .duration(
                 "idle_unload", \.idleUnload, 0...31_536_000,
@@ -187,7 +187,7 @@ package enum SettingsTable {
             .duration("queue_wait", \.queueWait, 0.001...3600, "Maximum time of a request in the queue."),
             .choice(
                 "overload_policy", \.overloadPolicy,
-                "What happens to a request when its model is busy. defer: it waits. drop_newest: it is "
+                "How a request is handled when its model is busy. defer: it waits. drop_newest: it is "
                     + "refused at once. drop_oldest: it waits, and the oldest request in the queue is refused (for "
                     + "cameras, where an old frame is worthless)."),
             .duration(
