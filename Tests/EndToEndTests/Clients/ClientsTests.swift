@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(
-        "each curl command of docs/clients.md gets the status and the words that its line says",
+        "each curl command of docs/clients.md gets the status and the words of its line",
         .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
     func everyLineAnswersAsItSays() throws {
         let root = SharedData.packageRoot

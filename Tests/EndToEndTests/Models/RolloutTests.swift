@@ -220,7 +220,7 @@ struct RolloutTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test("a daemon that is killed while plans are put restarts with one of them")
+    @Test("a daemon that is killed during PUTs of plans restarts with one of the plans")
     func aKillWhilePlansArePutLeavesOneOfThem() throws {
         let models = try Models(["1", "2"])
         var random = SplitMix(seed: SplitMix.seed(for: "RolloutTests.aKillWhilePlansArePutLeavesOneOfThem"))

@@ -69,7 +69,7 @@ import Testing
         #expect(HostResources(one).topology.summary == nil)
     }
 
-    @Test("two nodes of 8 cores have 16 streams of one thread, and a request alone has one node")
+    @Test("two nodes of 8 cores have 16 streams of one thread, and a single request has one node")
     func twoNodesOfEight() {
         let files = Self.machine(["0-7", "8-15"], processors: 16)
         #expect(found(files) == "0=8(0-7) 1=8(8-15): 16 16 16 8 24")
@@ -130,7 +130,7 @@ import Testing
         #expect(found(files) == "0=6(0-5) 1=8(8-15): 14 14 14 6 21")
     }
 
-    @Test("a core of which one processor is offline or forbidden counts by the other")
+    @Test("a core of which one processor is offline or forbidden is counted by its other processor")
     func halfCores() {
         let files = Self.twoSockets.with("== /sys/devices/system/cpu/online\n16-127")
         #expect(found(files) == "0=32(16-31,64-95) 1=32(32-63,96-127): 64 16 64 32 24")

@@ -166,7 +166,7 @@ struct UnreadAnswersTests {
     }
 
     @Test(
-        "a connection that is to be closed with an unread answer is kept until the write timeout",
+        "a connection that must be closed with an unread answer is kept until the write timeout",
         arguments: ["Connection: close\r\n", ""])
     func closing(fields: String) throws {
         let probe = try Probe("writeTimeout=1000")
