@@ -333,7 +333,7 @@ package enum SettingsTable {
                 "Send a client that has closed its sending side while its HTTP/1.1 request runs one interim response, 102 "
                     + "(Processing): if the client has gone, this fails, and its request is cancelled. HTTP/1.0 clients are sent "
                     + "nothing, and count as gone. Some clients take the interim response for the answer (Python's http.client): if "
-                    + "false, nothing is sent, and a client that has closed its sending side counts as there."
+                    + "false, nothing is sent, and a client that has closed its sending side counts as connected."
             )
             .needingRestart,
             .integer(

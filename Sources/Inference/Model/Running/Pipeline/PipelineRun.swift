@@ -111,7 +111,7 @@ struct PipelineRun: Sendable {
             }
             found = []
         }
-        throw .invalidInput(name: "stage", reason: "is none of the pipeline's")
+        throw .invalidInput(name: "stage", reason: "is not a stage of the pipeline")
     }
 
     // MARK: The detector
