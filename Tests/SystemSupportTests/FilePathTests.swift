@@ -3,7 +3,7 @@ import Testing
 
 /// The parts of paths.
 @Suite struct FilePathTests {
-    @Test("the name of a path is its last part that is not empty; slashes at the end count for nothing but the root")
+    @Test("the name of a path is its last part that is not empty; slashes at the end are ignored except for the root")
     func partsOfPaths() {
         #expect(["a", "/a", "b/a", "b/a//"].allSatisfy { FilePath.name(of: $0) == "a" })
         #expect(FilePath.name(of: "/") == nil && FilePath.name(of: "") == nil)

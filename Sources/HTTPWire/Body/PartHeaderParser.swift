@@ -33,7 +33,7 @@ struct PartHeaderParser: Sendable {
 
     /// Ends the header, at its empty line.
     func end() throws(WireError) -> PartHeaders {
-        guard let name else { throw WireError(.multipartDisposition, "there is none") }
+        guard let name else { throw WireError(.multipartDisposition, "the field is missing") }
         return PartHeaders(name: name, filename: filename ?? extendedFilename, contentType: contentType)
     }
 

@@ -206,7 +206,7 @@ public final class ImagePipeline: Sendable {
             }
             let held = Int(clamping: found.coefficient_bytes)
             if found.multiple_scans != 0, held > limits.maxBytes {
-                throw .tooMuchMemory(bytes: held, limit: limits.maxBytes, reason: "it comes in several scans")
+                throw .tooMuchMemory(bytes: held, limit: limits.maxBytes, reason: "it has several scans")
             }
             let toGray = gray && found.components == 3
             request.gray = gray && !toGray

@@ -133,8 +133,8 @@ package struct RolloutFile: Sendable, Hashable {
         }
         guard let kept else {
             throw Problem(
-                message: (obstacle ?? "the model has no numbered versions, beside which rollout.json could lie")
-                    + ", and there is no folder for what the daemon keeps (state_dir)")
+                message: (obstacle ?? "the model has no folder of numbered versions for rollout.json")
+                    + ", and no folder for data of the daemon is set (state_dir)")
         }
         let written = try writtenBeside()
         let folder = String(kept[..<(kept.lastIndex(of: "/") ?? kept.endIndex)])

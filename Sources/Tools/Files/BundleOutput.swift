@@ -18,7 +18,7 @@ struct BundleOutput: Sendable {
         let path = FilePath.withoutSlashesAtEnd(given)
         if FileManager.default.fileExists(atPath: path) {
             guard overwrites else {
-                throw CommandError("\(path) already exists: use --force to replace it, or give another folder")
+                throw CommandError("\(path) already exists: use --force to replace it, or choose another folder")
             }
             guard FileManager.default.fileExists(atPath: path + "/model.json") else {
                 throw CommandError("\(path) is not a bundle, it has no model.json: --force replaces bundles only")

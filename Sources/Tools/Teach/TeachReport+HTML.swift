@@ -26,7 +26,7 @@ extension TeachReport {
             <ul>
             \(remarks.map { "<li>\(Self.escaped($0))</li>" }.joined(separator: "\n"))
             </ul>
-            <h2>What is taken for what</h2>
+            <h2>Confusions</h2>
             \(matrix)
             \(mistakes.isEmpty ? "<p>No picture was answered wrongly.</p>" : """
             <h2>Wrong answers</h2>
@@ -83,7 +83,7 @@ extension TeachReport {
             }
             text += "<td class=\"sum\">\(tally.correct) of \(tally.all)</td></tr>\n"
         }
-        return text + "</tbody>\n</table></div>\n<p>Rows are what the pictures are, columns what was answered.</p>"
+        return text + "</tbody>\n</table></div>\n<p>Rows are the true classes, columns the answers.</p>"
     }
 
     private static let style = """

@@ -29,7 +29,7 @@ enum TrainCommand: Command {
 
     static var flags: [Flag<BundleTraining.Request>] {
         [
-            .number("--epochs", "N", \.epochs, in: 1...100_000, "How often the batch is trained on."),
+            .number("--epochs", "N", \.epochs, in: 1...100_000, "The number of epochs."),
             .text("-o --output", "BUNDLE2", \.output, "The folder to write."),
             .text("--python", "PROGRAM", \.python, "The Python to use."),
             .duration(

@@ -28,7 +28,7 @@ enum UpdateCommand: Command {
             .text("-o --output", "FILE2", \.output, "The file to write."),
             .number(
                 "--epochs", "N", \.epochs, in: 1...1000,
-                "How often the examples are gone through, 1 to 1000. Default: the file's."),
+                "The number of epochs, 1 to 1000. Default: the file's."),
             Flag("--learning-rate", "NUMBER", "The step of the optimizer. Default: the file's.") {
                 request, flag, text in
                 guard let rate = Double(text), rate > 0, rate.isFinite else {

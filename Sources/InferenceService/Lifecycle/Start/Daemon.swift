@@ -139,7 +139,7 @@ package enum Daemon {
         let eager = parts.repository.records.count { $0.policy == .eager }
         StartupSummary(plan: plan, addresses: addresses, eagerModels: eager).log(to: log)
         if settings.listensByVertex {
-            log.notice("listen is not set: AIP_HTTP_PORT stands for it, on all addresses (dialects has vertex)")
+            log.notice("listen is not set: the port of AIP_HTTP_PORT is used, on all addresses (dialects has vertex)")
         }
         if settings.dialects.contains(.vertex) {
             log.info(

@@ -77,7 +77,7 @@ enum ModelEvents {
                 "model \(model): single-stream requests use \(variant.threads) threads: compiled for them in \(time) ms "
                     + "(\(variant.isCached ? "from the cache of compiled models" : "not cached"))")
         case .notCompiled:
-            log.info("model \(model): released the variant for single-stream requests: there were none")
+            log.info("model \(model): released the variant for single-stream requests: no such requests arrived")
         case .failed(let reason):
             log.warning("model \(model): single-stream requests run like all others: \(reason)")
         case .compiling: break

@@ -112,7 +112,7 @@ struct PipelineRequest: Sendable {
             }
             found = []
         }
-        throw .invalidInput(name: "stage", reason: "is none of the pipeline's")
+        throw .invalidInput(name: "stage", reason: "is not a stage of the pipeline")
     }
 
     // MARK: The detector
