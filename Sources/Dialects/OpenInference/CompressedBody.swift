@@ -1,5 +1,6 @@
 internal import CInflate
 internal import HTTPServer
+internal import HTTPWire
 internal import Inference
 internal import WireFormats
 
