@@ -1,4 +1,5 @@
 internal import JSON
+internal import SystemSupport
 
 /// Suggests the resource nearest to an unknown path: misspelt, without a version, or in the form of another server.
 package struct NearestRoute: Sendable {

@@ -5,6 +5,7 @@ package import Inference
 internal import JSON
 package import ServiceCore
 package import WireFormats
+internal import SystemSupport
 
 /// The parameters of one task on pictures: the common ones, and its own.
 package protocol TaskQuery: Sendable {

@@ -1,5 +1,6 @@
 package import Inference
 package import JSON
+internal import SystemSupport
 
 /// The inputs of a `predict` request, read from its JSON body:
 ///

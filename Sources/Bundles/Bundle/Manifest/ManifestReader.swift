@@ -1,5 +1,6 @@
 package import EngineAPI
 package import JSON
+internal import SystemSupport
 
 /// Collects the problems of a bundle while it is read, so that all are reported at once.
 package final class ProblemList {
