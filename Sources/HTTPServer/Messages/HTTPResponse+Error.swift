@@ -14,7 +14,7 @@ extension HTTPResponse {
         JSONText.appendString(requestID, to: &body)
         body.append(contentsOf: "}\n".utf8)
         var fields = [(name: "Content-Type", value: "application/json")]
-        if error.status == .serviceUnavailable { fields.append((name: "Retry-After", value: "1")) }
+        if let seconds = error.code.retryAfter { fields.append((name: "Retry-After", value: String(seconds))) }
         return HTTPResponse(status: error.status, fields: fields, body: body, tag: "http")
     }
 }

@@ -1,5 +1,6 @@
 internal import FlowControl
 internal import FoundationEssentials
+internal import HTTPWire
 internal import ImagePipeline
 internal import Inference
 internal import JSON

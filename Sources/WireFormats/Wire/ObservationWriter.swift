@@ -1,3 +1,4 @@
+internal import HTTPWire
 package import ImagePipeline
 package import Inference
 package import JSON
