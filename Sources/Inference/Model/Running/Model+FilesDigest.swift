@@ -46,15 +46,12 @@ extension Model {
     }
 
     private static func add(_ path: String, to hash: inout SHA256) -> Bool {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
+        guard let file = try? OpenFile(path) else { return false }
         var buffer = [UInt8](repeating: 0, count: 256 << 10)
-        while true {
-            let count = read(descriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return count == 0 }
+        while let count = try? buffer.withUnsafeMutableBytes({ try file.next($0) }) {
+            guard count > 0 else { return true }
             buffer.withUnsafeBytes { hash.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
         }
+        return false
     }
 }
