@@ -28,7 +28,7 @@ package enum Daemon {
     package static func run(
         _ settings: Settings, warnings: [String] = [], reload: @escaping @Sendable () throws -> Settings
     ) async throws -> Int32 {
-        let log = try Log(level: settings.level, format: settings.logFormat)
+        let log = try Log(level: settings.logLevel, format: settings.logFormat)
         for warning in warnings { log.warning(warning) }
         let signals = SignalRelay(log: log)
         try signals.start()
@@ -186,16 +186,6 @@ package enum Daemon {
 }
 
 extension Settings {
-    /// The level in the log's type.
-    var level: Log.Level {
-        switch logLevel {
-        case .debug: .debug
-        case .info: .info
-        case .notice: .notice
-        case .warning: .warning
-        case .error: .error
-        }
-    }
     /// The models that `/readyz` waits for. Invalid values are refused at start.
     var readyCondition: ReadyCondition { ReadyCondition(readyWhen) ?? .all }
 }
