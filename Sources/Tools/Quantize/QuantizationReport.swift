@@ -1,5 +1,6 @@
 internal import Inference
 internal import JSON
+internal import Rollout
 internal import Settings
 internal import SystemSupport
 
@@ -96,15 +97,10 @@ package struct QuantizationReport: Sendable {
         return sorted.isEmpty ? 0 : Double(sorted[sorted.count / 2]) / 1e6
     }
 
-    static func cosine(_ a: [Double], _ b: [Double]) -> Double {
-        var product = 0.0, first = 0.0, second = 0.0
-        for (x, y) in zip(a, b) {
-            product += x * y
-            first += x * x
-            second += y * y
-        }
-        guard first > 0, second > 0 else { return first == second ? 1 : 0 }
-        return product / (first.squareRoot() * second.squareRoot())
+    /// The cosine of the outputs; 0 if one has numbers that are not finite.
+    private static func cosine(_ a: [Double], _ b: [Double]) -> Double {
+        let cosine = Agreement.cosine(a, b)
+        return cosine.isNaN ? 0 : cosine
     }
 
     // MARK: Text

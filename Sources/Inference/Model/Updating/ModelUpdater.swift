@@ -227,7 +227,7 @@ package struct ModelUpdater: Sendable {
                 do throws(UpdateFailure) {
                     let outcome = try updatable.updated(
                         with: examples.list, shape: examples.shape, plan: plan.plan,
-                        isCancelled: { flag.isSet || deadline.map { $0 <= MonotonicInstant.now } ?? false },
+                        isCancelled: { flag.isSet || deadline.hasPassed },
                         progress: progress)
                     return .success(Outcome(bytes: outcome.bytes, losses: outcome.losses))
                 } catch {

@@ -181,7 +181,7 @@ struct PipelineRun: Sendable {
     }
 
     private var isStopped: Bool {
-        Task.isCancelled || (options.deadline.map { MonotonicInstant.now >= $0 } ?? false)
+        Task.isCancelled || options.deadline.hasPassed
     }
 }
 
