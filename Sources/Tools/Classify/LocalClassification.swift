@@ -133,8 +133,7 @@ package enum LocalClassification {
                 result.areConfidences
                 ? Units.decimal(Double(entry.confidence) * 100, places: 1) + "%"
                 : Units.decimal(Double(entry.confidence), places: 3)
-            return String(repeating: " ", count: max(1, 9 - score.count))
-                + "\(score)  \(PrintableText.text(entry.label))"
+            return score.right(9) + "  \(PrintableText.text(entry.label))"
         }
         let title =
             "\(PrintableText.text(file))  (\(image.format.rawValue), \(image.width)x\(image.height)"

@@ -151,7 +151,7 @@ package struct QuantizationReport: Sendable {
     private static func columns(_ cells: [String]) -> String {
         var line = "  " + cells[0]
         for (cell, end) in zip(cells[1...2], [50, 64]) {
-            line += String(repeating: " ", count: max(1, end - line.count - cell.count)) + cell
+            line += cell.right(end - line.count)
         }
         return cells[3].isEmpty ? line : line + "  " + cells[3]
     }
