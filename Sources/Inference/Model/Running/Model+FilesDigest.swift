@@ -19,9 +19,7 @@ extension Model {
 
     /// The SHA-256 of the files of the model at a path, loaded or not; nil if a file cannot be read. Blocks.
     package static func filesDigest(of path: String) -> String? {
-        let slash = path.lastIndex(of: "/")
-        let folder = slash.map { String(path[..<$0]) } ?? "."
-        let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        let folder = FilePath.parent(of: path), name = String(path.dropFirst(FilePath.folder(of: path).count))
         let stem = name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name
         // Files next to a bare file with the same stem are its weights or labels (model.xml, model.bin).
         var status = stat()
