@@ -55,10 +55,8 @@ final class LogForm: Sendable {
             var time = LogText(capacity: 24)
             Self.timestamp(&time)
             writer.string(String(decoding: time.bytes, as: UTF8.self))
-            writer.key("level")
-            writer.string(level.rawValue)
-            writer.key("message")
-            writer.string(String(decoding: text.bytes, as: UTF8.self))
+            writer.member("level", level.rawValue)
+            writer.member("message", String(decoding: text.bytes, as: UTF8.self))
             fields(&writer)
         }
         let isPlain = writer.bytes.allSatisfy { $0 < 0x7F }

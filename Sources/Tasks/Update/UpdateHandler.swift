@@ -118,8 +118,7 @@ package struct UpdateHandler: CallHandler {
             writer.array { writer in
                 for loss in losses {
                     writer.object { writer in
-                        writer.key("loss")
-                        writer.number(loss)
+                        writer.member("loss", loss)
                     }
                 }
             }

@@ -115,8 +115,7 @@ package enum LocalClassification {
         let result = try model.preprocess(image, options: options)
         var writer = JSONWriter()
         try writer.object { writer in
-            writer.key("file")
-            writer.string(file)
+            writer.member("file", file)
             try PreprocessingAnswer.write(result, to: &writer)
         }
         try OutputFile.write([UInt8](result.png()), to: path + ".png")
@@ -153,10 +152,8 @@ package enum LocalClassification {
         var writer = JSONWriter()
         writer.object { writer in
             head.write(to: &writer)
-            writer.key("model")
-            writer.string(model)
-            writer.key("version")
-            writer.string(version)
+            writer.member("model", model)
+            writer.member("version", version)
             ClassificationWriter.write(result, total: total, to: &writer)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
@@ -170,10 +167,8 @@ package enum LocalClassification {
         var writer = JSONWriter()
         writer.object { writer in
             head.write(to: &writer)
-            writer.key("error")
-            writer.string(message(of: error))
-            writer.key("code")
-            writer.string(code)
+            writer.member("error", message(of: error))
+            writer.member("code", code)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
     }

@@ -160,14 +160,12 @@ package struct QuantizationReport: Sendable {
         var writer = JSONWriter()
         let (before, after) = milliseconds
         writer.object { writer in
-            writer.key("model")
-            writer.string(name)
+            writer.member("model", name)
             for (key, value) in [
                 ("layers", outcome.layers), ("calibration", calibration), ("validation", validation),
                 ("compared", pairs.count), ("bytes_before", sizeBefore), ("bytes_after", sizeAfter),
             ] {
-                writer.key(key)
-                writer.integer(value)
+                writer.member(key, value)
             }
             writer.key("float_layers")
             writer.array { writer in for name in outcome.float { writer.string(name) } }
@@ -180,12 +178,10 @@ package struct QuantizationReport: Sendable {
                 numbers.append(("accuracy_after", Double(accuracy.after) / Double(accuracy.of)))
             }
             for (key, value) in numbers {
-                writer.key(key)
-                writer.number(value)
+                writer.member(key, value)
             }
             for (key, value) in [("nncf", outcome.nncf), ("openvino", outcome.openvino)] {
-                writer.key(key)
-                writer.string(value)
+                writer.member(key, value)
             }
         }
         return String(decoding: writer.bytes, as: UTF8.self)

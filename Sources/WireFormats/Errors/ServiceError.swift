@@ -170,12 +170,9 @@ package struct ServiceError: Error, Sendable {
     package func json(requestID: String, dialect: Dialect? = nil) -> [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.object { writer in
-            writer.key("error")
-            writer.string(message)
-            writer.key("code")
-            writer.string(code.rawValue)
-            writer.key("request_id")
-            writer.string(requestID)
+            writer.member("error", message)
+            writer.member("code", code.rawValue)
+            writer.member("request_id", requestID)
             if dialect == .deepStack { writer.member("success", false) }
         }
         return writer.bytes
