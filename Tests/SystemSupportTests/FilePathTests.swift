@@ -9,6 +9,8 @@ import Testing
         #expect(FilePath.name(of: "/") == nil && FilePath.name(of: "") == nil)
         #expect(["b/a", "b/a/", "b/a//"].allSatisfy { FilePath.withoutSlashesAtEnd($0) == "b/a" })
         #expect(FilePath.withoutSlashesAtEnd("//") == "/" && FilePath.withoutSlashesAtEnd("").isEmpty)
+        #expect(FilePath.parent(of: "/a/b") == "/a" && FilePath.parent(of: "a/b/c") == "a/b")
+        #expect(FilePath.parent(of: "a") == "." && FilePath.parent(of: "/a") == "/" && FilePath.parent(of: "/") == "/")
         #expect(FilePath.start(inside: "/a") == "/a/" && FilePath.start(inside: "/") == "/")
     }
 }

@@ -68,7 +68,7 @@ extension WireError {
 
 extension WireError.Reason {
     /// The code in the JSON error body: `bad_request` unless there is a more specific one.
-    package var code: WireError.Code {
+    package var code: ErrorCode {
         switch self {
         case .requestLineTooLong: .uriTooLong
         case .headersTooLarge, .tooManyFields, .trailersTooLarge: .headersTooLarge

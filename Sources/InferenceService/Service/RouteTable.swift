@@ -110,6 +110,11 @@ package struct RouteTable: Sendable {
     /// The other templates with the indices of their resources, by the number of their parts.
     private let open: [[(template: PathTemplate, resource: Int)]]
 
+    /// The methods of all resources, each once.
+    package var allowed: [HTTPMethod] {
+        Set(resources.flatMap(\.allowed)).sorted { $0.rawValue < $1.rawValue }
+    }
+
     package init(_ resources: [Resource]) {
         self.resources = resources
         var fixed: [String: Int] = [:]

@@ -144,7 +144,9 @@ package final class Service: HTTPResponder {
 
     /// The answer to `OPTIONS *`, which asks for the server's general capabilities (RFC 9110, 9.3.7).
     private static let serverOptions = HTTPResponse(
-        status: .noContent, fields: [("Allow", "GET, HEAD, POST, OPTIONS")], body: [])
+        status: .noContent, fields: [("Allow", (routes.allowed + [.options]).map(\.rawValue).joined(separator: ", "))],
+        body: [])
+
     package func errorResponse(_ error: WireError, requestID: String) -> HTTPResponse {
         response(ServiceError(error), requestID: requestID)
     }

@@ -125,14 +125,12 @@ package enum ModelUpdate {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("file", request.output)
-            writer.key("examples")
-            writer.integer(count)
+            writer.member("examples", count)
             writer.key("epochs")
             writer.array { writer in
                 for loss in outcome.losses {
                     writer.object { writer in
-                        writer.key("loss")
-                        writer.number(loss)
+                        writer.member("loss", loss)
                     }
                 }
             }

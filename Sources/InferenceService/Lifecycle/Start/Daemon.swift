@@ -26,7 +26,7 @@ package enum Daemon {
     package static func run(
         _ settings: Settings, warnings: [String] = [], reload: @escaping @Sendable () throws -> Settings
     ) async throws -> Int32 {
-        let log = try Log(level: settings.level, format: settings.logFormat)
+        let log = try Log(level: settings.logLevel, format: settings.logFormat)
         for warning in warnings { log.warning(warning) }
         let signals = SignalRelay(log: log)
         try signals.start()

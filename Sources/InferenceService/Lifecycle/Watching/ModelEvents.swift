@@ -49,8 +49,10 @@ enum ModelEvents {
         case .leftAlone(let name, let reason):
             log.warning("model \(name) is not retried until its files change: \(reason)")
         case .rollout(let name, let state, let text):
-            let level: Log.Level = state == "rolled_back" || state == "failed" ? .warning : .notice
-            log.line(level, message: { $0.add("rollout of model \(name): \(text)") }) { $0.member("rollout", state) }
+            log.line(
+                state == "rolled_back" || state == "failed" ? .warning : .notice,
+                message: { $0.add("rollout of model \(name): \(text)") }
+            ) { $0.member("rollout", state) }
         case .unloaded(let name, let version, let why):
             log.notice("model \(name) version \(version) was unloaded: \(why)")
         }

@@ -182,7 +182,7 @@ struct PipelineRequest: Sendable {
     }
 
     private var isStopped: Bool {
-        Task.isCancelled || (options.deadline.map { MonotonicInstant.now >= $0 } ?? false)
+        Task.isCancelled || options.deadline.hasPassed
     }
 }
 
