@@ -1,7 +1,6 @@
 package import Choices
 internal import FlowControl
 package import JSON
-package import Settings
 internal import Synchronization
 package import SystemSupport
 
@@ -88,17 +87,4 @@ package final class Log: Sendable {
 
     /// Like ``flush(within:)``, for a thread that may block.
     package func flushBlocking(within time: Duration) { writer.flushBlocking(within: time) }
-}
-
-extension Settings {
-    /// The level of the log.
-    package var level: Log.Level {
-        switch logLevel {
-        case .debug: .debug
-        case .info: .info
-        case .notice: .notice
-        case .warning: .warning
-        case .error: .error
-        }
-    }
 }
