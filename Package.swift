@@ -205,8 +205,7 @@ let package = Package(
             name: "Dialects",
             dependencies: [
                 "CInflate", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "JSON",
-                "Observations", "Repository", "Rollout", "ServiceCore", "Settings", "SystemSupport", "Tasks",
-                "WireFormats",
+                "Observations", "Repository", "ServiceCore", "Settings", "SystemSupport", "Tasks", "WireFormats",
             ],
             swiftSettings: strict),
         // The daemon.

@@ -1,6 +1,6 @@
 """Puts mutants into a Swift source behind a switch, so that one build serves all of them.
 
-The body of the function that a mutant changes is there once for each of its mutants and once as it is:
+The function that a mutant changes gets a copy of its body for each of its mutants, next to the unchanged one:
 
     func f() -> Int { a + b }      func f() -> Int { if activeMutant == 7 { a - b } else { a + b } }
 
@@ -127,7 +127,7 @@ def one_line(text):
 
 
 def returns(header):
-    """Whether the block behind `header` is a function's body: True with a result, False without one, None if it is none."""
+    """Whether the block behind `header` is a function's body: True with a result, False without one; None if the block is no such body."""
     for match in reversed(list(NAME.finditer(header))):
         at = match.end()
         if header[at] == "<":
@@ -146,7 +146,7 @@ def returns(header):
 
 
 def bodies(source):
-    """What can be there several times, as (begin, end, kind): function bodies, and the values of constants."""
+    """The parts that can be copied, as (begin, end, kind): function bodies, and the values of constants."""
     text = blanked(source)
     found = []
     # Of each open block: where it begins, what it is, how many parentheses are open in it, and where its last statement began.

@@ -1,4 +1,4 @@
-"""What scripts/test says last: which tests were slow, which were skipped and the command that makes them run, and then, where
+"""The summary that scripts/test prints last: which tests were slow, which were skipped and the command that makes them run, and then, where
 something failed, what and why.
 
 usage: test-summary.py RESULTS STATUS BUILT TESTED
@@ -31,7 +31,7 @@ def functions():
 
 
 def cases_of(lane):
-    """A lane's test cases; none where it ended before it wrote what came of them."""
+    """A lane's test cases; none if it ended before it wrote their results."""
     try:
         return list(tree.parse(lane.with_suffix(".xml")).iter("testcase"))
     except (OSError, tree.ParseError):

@@ -94,7 +94,7 @@ package final class ConfinedDecoder: Sendable {
         let result: Result<HelperProcess, ImageError> = state.withLock { state in
             if let helper = state.helper, helper !== dead { return .success(helper) }
             guard let program = state.program else {
-                return .failure(.noDecoder("this program has none"))
+                return .failure(.noDecoder("this program has no decoding process"))
             }
             return Result { () throws(ImageError) in
                 let helper = try HelperProcess(program: program, arguments: state.arguments)

@@ -48,7 +48,7 @@ package final class ConfinedPicture: @unchecked Sendable {
         let result = withUnsafeMutableBytes(of: &ends) { bytes in
             bytes.bindMemory(to: Int32.self).baseAddress.map { csys_socket_pair($0) } ?? -1
         }
-        guard result == 0 else { throw .noDecoder("there is no further descriptor (error \(-result))") }
+        guard result == 0 else { throw .noDecoder("no file descriptor is left (error \(-result))") }
         return ends
     }
 

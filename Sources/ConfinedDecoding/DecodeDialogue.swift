@@ -71,7 +71,7 @@ package struct DecodeDialogue: Sendable {
     }
 
     private mutating func answer(_ statement: PictureStatement?) -> Action {
-        guard let statement else { return refuse("its decoder sent what is not a message") }
+        guard let statement else { return refuse("its decoder sent an invalid message") }
         if case .refused(let reason) = statement.kind { return refuse(reason.isEmpty ? "it is damaged" : reason) }
         switch (state, statement.kind) {
         case (.opening, .size):
@@ -111,7 +111,7 @@ package struct DecodeDialogue: Sendable {
         case 0: "its decoder ended with status \(status) before it was done"
         case 9: "its decoder was killed (out of memory?)"
         case 24: "decoding it took more than \(processorSeconds) s of a processor"
-        case 31: "its decoder did what no decoder may do (SIGSYS)"
+        case 31: "its decoder made a forbidden system call (SIGSYS)"
         default: "its decoder crashed (\(Self.names[signal] ?? "signal \(signal)"))"
         }
     }

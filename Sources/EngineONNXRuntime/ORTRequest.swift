@@ -138,7 +138,7 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
     private func output(_ index: Int) throws(EngineError) -> OpaquePointer {
         let value = places.indices.contains(index) ? places[index]?.value ?? results[index] : nil
         guard let value else {
-            throw EngineError(kind: .failure, operation: "read output \(index)", detail: "the model did not give it")
+            throw EngineError(kind: .failure, operation: "read output \(index)", detail: "the model did not return it")
         }
         return value.pointer
     }
@@ -155,7 +155,7 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
         case .values:
             throw EngineError(
                 kind: .failure, operation: "read output \"\(model.outputs[index].name)\"",
-                detail: "it is no tensor of numbers")
+                detail: "it is not a tensor of numbers")
         }
     }
 

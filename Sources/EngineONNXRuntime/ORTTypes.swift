@@ -57,7 +57,7 @@ enum ORTType {
             if case .tensor(.float32, _) = try ORTType(value, in: library) {
                 self = .map
             } else {
-                self = .unsupported("a map to other values than floats")
+                self = .unsupported("a map with values other than floats")
             }
         case 5: self = .unsupported("a sparse tensor")
         case 6: self = .unsupported("an optional value")

@@ -15,6 +15,11 @@ extension JSONWriter {
         number(value)
     }
 
+    package mutating func member(_ name: String, _ value: Float) {
+        key(name)
+        number(value)
+    }
+
     package mutating func member(_ name: String, thousandths value: Double) {
         key(name)
         thousandths(value)

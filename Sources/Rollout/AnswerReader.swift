@@ -191,6 +191,7 @@ package struct AnswerReader: Sendable {
         return value
     }
 
+    /// A number; unlike `JSONValue.finite`, NaN and infinities of JSON5 too, which answers may have.
     private static func number(_ value: JSONValue) -> Double? {
         switch value {
         case .integer(let number): Double(number)

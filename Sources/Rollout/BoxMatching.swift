@@ -59,7 +59,8 @@ struct BoxMatching {
         return Agreement.distant(a.points ?? [], b.points ?? [], side: side) == nil
     }
 
-    /// The intersection over union. Two boxes without area overlap if they are equal.
+    /// The intersection over union. Two boxes without area overlap if they are equal, unlike in suppression: an answer
+    /// agrees with itself.
     static func overlap(_ a: ComparableAnswer.FoundBox, _ b: ComparableAnswer.FoundBox) -> Double {
         let width = min(a.x + a.width, b.x + b.width) - max(a.x, b.x)
         let height = min(a.y + a.height, b.y + b.height) - max(a.y, b.y)

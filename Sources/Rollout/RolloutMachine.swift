@@ -140,7 +140,7 @@ package struct RolloutMachine: Sendable, Hashable {
             }
         case .candidateErred(let reason, let digest):
             guard state == .comparing else { return [] }
-            return rollBack("it gave an error where the version that serves answers: \(reason)", digest)
+            return rollBack("it returned an error where the serving version answers: \(reason)", digest)
         case .measured(let ratio, let digest):
             guard state == .comparing, let most = plan.promote?.latency, ratio > most else { return [] }
             let times = Agreement.hundredths(ratio)
@@ -160,7 +160,7 @@ package struct RolloutMachine: Sendable, Hashable {
         record.judged = plan.candidate?.version
         let words =
             plan.candidate.map { "version \($0.version) is compared" }
-            ?? plan.serve.map { "version \($0) serves, and none is compared" } ?? "no version is compared"
+            ?? plan.serve.map { "version \($0) serves, and no version is compared" } ?? "no version is compared"
         return [.save] + (wasComparing ? [.endComparing] : []) + (plan.candidate == nil ? [] : [.beginComparing])
             + [.report(words)]
     }

@@ -1,4 +1,5 @@
 package import JSON
+internal import SystemSupport
 
 /// An operator's plan for the versions of a model: the content of rollout.json and of `PUT /v1/models/NAME/rollout`.
 package struct RolloutPlan: Sendable, Hashable {

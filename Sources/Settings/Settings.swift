@@ -110,9 +110,6 @@ package struct Settings: Sendable, Hashable {
 extension Settings {
     /// The clients that may load and unload models over HTTP: those on this machine, all, or no client.
     package enum RepositoryControl: String, CaseIterable, Sendable { case local, all, none }
-
-    /// The minimum severity of logged lines.
-    package enum LogLevel: String, CaseIterable, Sendable { case debug, info, notice, warning, error }
 }
 
 /// The APIs of other servers; their clients can use Ocelli unchanged.

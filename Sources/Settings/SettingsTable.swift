@@ -100,7 +100,7 @@ package enum SettingsTable {
             ),
             .choice(
                 "hint", \.hint, of: [.throughput, .latency],
-                "What the engine optimizes for: many predictions a second (throughput), or the time of a "
+                "The goal of the engine: many predictions a second (throughput), or a short time for a "
                     + "single one (latency)."),
             .choice(
                 "precision", \.precision,
@@ -141,8 +141,8 @@ package enum SettingsTable {
                     + "models are removed until the rest fits."),
             .bytes(
                 "shape_cache", \.shapeCache, 0...(1 << 40),
-                "Memory that OpenVINO may keep, for each model whose shapes are open, of what it prepares for each size of inputs: "
-                    + "sizes that come again are computed faster. It is taken from max_total_decode. 0: nothing is kept."
+                "Memory for OpenVINO's cache of input sizes, for each model whose shapes are open: repeated sizes are computed "
+                    + "faster. It is taken from max_total_decode. 0: no cache."
             ),
             .duration(
                 "idle_unload", \.idleUnload, 0...31_536_000,
@@ -187,7 +187,7 @@ package enum SettingsTable {
             .duration("queue_wait", \.queueWait, 0.001...3600, "Maximum time of a request in the queue."),
             .choice(
                 "overload_policy", \.overloadPolicy,
-                "What happens to a request when its model is busy. defer: it waits. drop_newest: it is "
+                "How a request is handled when its model is busy. defer: it waits. drop_newest: it is "
                     + "refused at once. drop_oldest: it waits, and the oldest request in the queue is refused (for "
                     + "cameras, where an old frame is worthless)."),
             .duration(
@@ -207,12 +207,12 @@ package enum SettingsTable {
                     + "429. 0: no limit."),
             .bytes(
                 "answer_cache", \.answerCache, 0...(1 << 40),
-                "Memory for answers that are given again to equal requests of the same client (docs/http-api.md, Answers that are "
-                    + "known already). 0: none is kept; equal requests at the same time share one prediction all the same."
+                "Memory for cached answers to equal requests of the same client (docs/http-api.md, Answers that are "
+                    + "known already). 0: no answer is cached; concurrent equal requests still share one prediction."
             ),
             .duration(
                 "answer_cache_age", \.answerCacheAge, 0.001...86_400,
-                "Maximum age of an answer that is given again."),
+                "Maximum age of a cached answer."),
             .duration(
                 "deadline", \.deadline, 0.001...86_400,
                 "Maximum time of a request, when the request does not set timeout_ms."),
@@ -276,7 +276,7 @@ package enum SettingsTable {
                 "Maximum number of examples of a taught model. More get 507."),
             .bytes(
                 "taught_max_bytes", \.taughtMaxBytes, 1024...(1 << 42),
-                "Maximum size of the files of all taught models together. What would need more gets 507."),
+                "Maximum size of the files of all taught models together. A change that needs more gets 507."),
         ])
 
     static let http = Group(
@@ -333,7 +333,7 @@ package enum SettingsTable {
                 "Send a client that has closed its sending side while its HTTP/1.1 request runs one interim response, 102 "
                     + "(Processing): if the client has gone, this fails, and its request is cancelled. HTTP/1.0 clients are sent "
                     + "nothing, and count as gone. Some clients take the interim response for the answer (Python's http.client): if "
-                    + "false, nothing is sent, and a client that has closed its sending side counts as there."
+                    + "false, nothing is sent, and a client that has closed its sending side counts as connected."
             )
             .needingRestart,
             .integer(
@@ -394,7 +394,7 @@ package enum SettingsTable {
                 "trusted_proxies", \.trustedProxies,
                 "Proxies that are trusted to name the client in Forwarded, X-Forwarded-For or the PROXY protocol: addresses, networks "
                     + "such as 10.0.0.0/8, and unix for Unix-domain sockets. The client in the log is the last address that is not a "
-                    + "trusted proxy; these fields are ignored if they come from anyone else."
+                    + "trusted proxy; these fields are ignored in requests from other addresses."
             )
             .needingRestart,
             .strings(
@@ -405,7 +405,7 @@ package enum SettingsTable {
             .strings(
                 "cors_origins", \.corsOrigins,
                 "Origins of web pages that may send predictions and read about models (CORS), such as https://app.example; * allows "
-                    + "every page. Empty: none but Ocelli's own. Routes that change something are never allowed."),
+                    + "every page. Empty: only Ocelli's own pages. Routes that change something are never allowed."),
             .choices(
                 "dialects", \.dialects, atLeast: 0,
                 "Interfaces of other servers that are served too, for their clients (docs/clients.md): tfserving (TensorFlow Serving and "
@@ -413,4 +413,19 @@ package enum SettingsTable {
                     + "(DeepStack and CodeProject.AI)."
             ),
         ])
+}
+
+extension SettingsTable {
+    /// The new settings with the old values of those that need a restart, and the names of those that differ.
+    package static func merge(_ new: Settings, into old: Settings) -> (settings: Settings, ignored: [String]) {
+        var settings = new
+        var ignored: [String] = []
+        for setting in all where setting.needsRestart {
+            let kept = setting.get(old)
+            guard setting.get(new) != kept else { continue }
+            setting.set(&settings, kept)
+            ignored.append(setting.name)
+        }
+        return (settings, ignored)
+    }
 }

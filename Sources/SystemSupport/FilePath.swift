@@ -25,6 +25,12 @@ package enum FilePath {
         path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
     }
 
+    /// The folder that a path is in: `.` for a bare name.
+    package static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
     /// The last name of a path, without slashes at the end; nil if the path has none.
     package static func name(of path: String) -> String? { path.split(separator: "/").last.map(String.init) }
 

@@ -51,3 +51,8 @@ extension MonotonicInstant {
         return MonotonicInstant(nanoseconds: seconds &* 1_000_000_000 &+ UInt64(clamping: time.tv_nsec))
     }
 }
+
+extension MonotonicInstant? {
+    /// True if this is a deadline, and the clock has reached it.
+    package var hasPassed: Bool { map { .now >= $0 } ?? false }
+}

@@ -42,9 +42,7 @@ enum HelpCommand: Command {
 
             """
         for command in Ocelli.commands {
-            text +=
-                "  \(command.name)" + String(repeating: " ", count: max(1, 10 - command.name.count))
-                + "\(command.summary)\n"
+            text += "  \(command.name.left(10))\(command.summary)\n"
         }
         return text + """
 

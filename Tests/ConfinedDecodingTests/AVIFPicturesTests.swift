@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "a monochrome AVIF of limited range has the levels that Pillow reads, also where only the coded picture says so",
+        "a monochrome AVIF of limited range has the levels that Pillow reads, also if only the coded picture declares it",
         arguments: ["gray-limited", "gray-limited-10"])
     func limitedRangeIsExpanded(_ name: String) throws {
         guard try Self.isDecoded() else { return }

@@ -70,7 +70,7 @@ import Testing
     func endsAreNamed() {
         for (signal, status, text) in [
             (Int32(11), Int32(0), "its decoder crashed (SIGSEGV)"),
-            (31, 0, "its decoder did what no decoder may do (SIGSYS)"),
+            (31, 0, "its decoder made a forbidden system call (SIGSYS)"),
             (9, 0, "its decoder was killed (out of memory?)"),
             (0, 7, "its decoder ended with status 7 before it was done"),
             (24, 0, "decoding it took more than 1 s of a processor"), (60, 0, "its decoder crashed (signal 60)"),

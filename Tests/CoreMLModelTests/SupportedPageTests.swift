@@ -3,13 +3,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// docs/core-ml-supported.md lists exactly what the fixtures cover, and every translation has a fixture.
+/// docs/core-ml-supported.md lists exactly the names that the fixtures cover, and every translation has a fixture.
 @Suite struct SupportedPageTests {
     private static let folders = [
         ("networks", "Neural networks"), ("programs", "ML Programs"), ("classical", "Classical models and pipelines"),
     ]
 
-    @Test("docs/core-ml-supported.md lists exactly what the fixtures cover")
+    @Test("docs/core-ml-supported.md lists exactly the names that the fixtures cover")
     func thePageListsWhatTheFixturesCover() throws {
         let page = try String(
             contentsOf: SharedData.packageRoot.appendingPathComponent("docs/core-ml-supported.md"), encoding: .utf8)

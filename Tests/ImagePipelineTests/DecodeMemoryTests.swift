@@ -10,7 +10,7 @@ import Testing
 
     /// The decoder's error states the memory that it would hold for the picture.
     @Test(
-        "the memory predicted from a header is at least what the decoder holds, and not far above",
+        "the memory predicted from a header is at least that of the decoder, and not much more",
         arguments: Fixtures.names)
     func isWhatTheDecoderHolds(_ file: String) throws {
         let bytes = try Fixtures.bytes(file)

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(
-        "content that is no supported picture is refused with the name of what the content looks like",
+        "content in an unsupported format is refused with the name of the likely format",
         arguments: [
             ("BM6.......", "text"), ("%PDF-1.7", "PDF"), ("  <!DOCTYPE HTML>", "HTML"),
             ("<svg xmlns=", "SVG"),

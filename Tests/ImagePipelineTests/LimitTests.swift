@@ -75,8 +75,8 @@ import Testing
     @Test(
         "a picture that needs too much memory to decode is refused with the reason",
         arguments: [
-            ("rgb-8-interlaced.png", "it is interlaced"), ("scene-progressive.jpg", "it comes in several scans"),
-            ("scene-apart.jpg", "it comes in several scans"), ("scene-lossy.webp", "a WebP is decoded whole"),
+            ("rgb-8-interlaced.png", "it is interlaced"), ("scene-progressive.jpg", "it has several scans"),
+            ("scene-apart.jpg", "it has several scans"), ("scene-lossy.webp", "a WebP is decoded whole"),
         ])
     func memoryIsLimited(_ file: String, _ reason: String) throws {
         let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits(maxBytes: 1000))

@@ -22,7 +22,7 @@ import Testing
     }
 
     /// Every method of every resource, for a model that does not exist.
-    private var methods: [(path: String, method: Service.Table.Method)] {
+    private var methods: [(path: String, method: RouteTable.Method)] {
         Service.routes.resources.flatMap { resource in
             resource.templates.flatMap { template in
                 let path = template.text.replacing("{name}", with: "unknown").replacing("{version}", with: "7")

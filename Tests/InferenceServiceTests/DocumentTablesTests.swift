@@ -30,15 +30,21 @@ internal import WireFormats
         #expect(found == Self.methods)
     }
 
-    @Test("docs/http-api.md has each error code with its status")
+    @Test("docs/http-api.md has each error code with its status, and Retry-After where the answer has it")
     func everyErrorCodeHasItsStatusInTheTable() {
-        var found: [String: Int] = [:]
+        var found: [String: Int] = [:], retried: Set<String> = []
         for row in document.rows {
             guard let status = row.first.flatMap({ Int($0) }), row.count >= 3 else { continue }
-            for code in HTTPDocument.code(in: row[1]) { found[code] = status }
+            for code in HTTPDocument.code(in: row[1]) {
+                found[code] = status
+                if row[2].contains("`Retry-After`") { retried.insert(code) }
+            }
         }
         let expected = ErrorCode.allCases.map { ($0.rawValue, $0.status.code) }
         #expect(found == Dictionary(expected) { first, _ in first })
+        // Each 429 has a time of its own.
+        let timed = ErrorCode.allCases.filter { $0.retryAfter != nil || $0 == .tooManyRequests }
+        #expect(retried == Set(timed.map(\.rawValue)))
     }
 
     /// Answers that no command can cause reliably; the document shows their JSON.

@@ -12,7 +12,8 @@ internal import WireFormats
 
     init() throws {
         document = try #require(
-            try JSONSerialization.jsonObject(with: Data(OpenAPIDocument.text(Service.routes).utf8)) as? [String: Any])
+            try JSONSerialization.jsonObject(with: Data(OpenAPIDocument.text(Service.routes.documented).utf8))
+                as? [String: Any])
     }
 
     @Test("the OpenAPI document has the paths and methods of the route table")

@@ -2,7 +2,6 @@ import HTTPWire
 import ImagePipeline
 import InferenceService
 internal import ServiceCore
-import Settings
 internal import Tasks
 import Testing
 internal import WireFormats
@@ -12,12 +11,10 @@ internal import WireFormats
     private func read(
         _ query: String, form: [(name: String, value: String)] = []
     ) throws -> Result<ClassifyQuery, ServiceError> {
-        var settings = Settings()
-        settings.maxDeadline = 2
         let head = try Requests.head("POST /v1/classify?\(query) HTTP/1.1\nHost: x")
         return Result { () throws(ServiceError) in
             var query = ClassifyQuery()
-            try query.read(head.target, form: form, settings: settings)
+            try query.read(head.target, form: form, maxDeadline: 2)
             return query
         }
     }

@@ -1,9 +1,11 @@
 import FlowControl
+import Foundation
 import HTTPWire
 import ImagePipeline
 import Inference
 import InferenceService
 import Teaching
+import TestSupport
 import Testing
 internal import WireFormats
 
@@ -189,17 +191,30 @@ internal import WireFormats
                 == #"{"error":"a \"quoted\" word\n","code":"bad_request","request_id":"r1"}"#)
     }
 
+    @Test("each error code that is declared is in the list of all, once")
+    func listOfCodesIsComplete() throws {
+        let declared = try ["HTTPWire/Message", "WireFormats/Errors"].flatMap { folder in
+            try String(
+                contentsOf: SharedData.packageRoot.appendingPathComponent("Sources/\(folder)/ErrorCode.swift"),
+                encoding: .utf8
+            ).matches(of: /static let .* = ErrorCode\("([a-z_]+)"/).map { String($0.1) }
+        }
+        #expect(declared.sorted() == ErrorCode.allCases.map(\.rawValue).sorted())
+        #expect(Set(declared).count == declared.count && declared.count == 27)
+    }
+
     /// Every 503 has a retry time, whichever layer it comes from; no other answer has one.
     @Test("every 503 error has a retry time, and no other HTTP error does")
     func everyAnswerThatIsBusySaysWhenToComeBack() {
-        for code in WireError.Code.allCases {
-            let error = ServiceError(WireError(code, message: "m", label: "l"))
-            #expect((error.retryAfter != nil) == (error.status == .serviceUnavailable), "\(code)")
-            #expect(error.status == code.status)
-            #expect(error.code.rawValue == code.rawValue)
+        for code in ErrorCode.allCases {
+            for error in [ServiceError(code, "m"), ServiceError(WireError(code, message: "m", label: "l"))] {
+                #expect(error.code == code && error.status == code.status)
+                #expect((error.retryAfter != nil) == (error.status == .serviceUnavailable), "\(code)")
+            }
         }
-        #expect(ServiceError(.modelNotReady, "m").retryAfter == 1)
-        #expect(ServiceError(.modelNotReady, "m", retryAfter: 5).retryAfter == 5)
+        #expect(ServiceError(.overloaded, "m").retryAfter == 1)
+        #expect(ServiceError(.modelNotReady, "m").retryAfter == 5)
+        #expect(ServiceError(.modelNotReady, "m", retryAfter: 1).retryAfter == 1)
         #expect(ServiceError(.overloaded, "m", retryAfter: 7).prefixed("p").retryAfter == 7)
     }
 }

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(
-        "text that is not a JSON number is refused, alone and in an array",
+        "text that is not a JSON number is refused, by itself and in an array",
         arguments: [
             "01", "+1", ".5", "1.", "1e", "1e+", "-", "--1", "NaN", "Infinity", "-Infinity", "0x10", "1_0", "1e39",
         ])

@@ -4,7 +4,7 @@ import Testing
 /// Text that is not JSON is refused with its location, and no text crashes the scanner or exceeds its limits.
 @Suite struct JSONScannerTests {
     @Test(
-        "invalid JSON is refused with its place or with what was expected",
+        "invalid JSON is refused with the position or with the expected text",
         arguments: [
             ("", "line 1, column 1"), ("{", "name in quotes"), ("{\"a\"", "\":\""), ("{\"a\":", "a value"),
             ("{\"a\":1,}", "name in quotes"), ("[1,]", "a value"), ("[1 2]", "\",\" or \"]\""),

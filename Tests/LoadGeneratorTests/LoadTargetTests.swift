@@ -37,7 +37,7 @@ import Testing
         } throws: { "\($0)".contains(words) }
     }
 
-    @Test("URLs and addresses with a port are told from file and model names")
+    @Test("URLs and addresses with a port are distinguished from file and model names")
     func wordsThatMeanAServer() {
         for url in ["http://a", "https://a", "localhost:80", "unix:/a", "[::1]:80/x"] {
             #expect(LoadTarget.looksLikeURL(url), "\(url)")

@@ -33,7 +33,7 @@ import Testing
 
     /// Forms that differ in the place of the numbers, and in the separator.
     @Test(
-        "class numbers beside the names in a label file give their order and are removed",
+        "class numbers next to the names in a label file set their order and are removed",
         arguments: [
             ("0:cat\n1:dog, hot\n", "labels.txt"), ("0,cat\n1,dog, hot\n", "labels.txt"),
             ("0 - cat\n1 - dog, hot\n", "labels.txt"), ("0. cat\n1. dog, hot\n", "labels.txt"),

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "the pooling of sentence-transformers is read in both forms, and others are told",
+        "the pooling of sentence-transformers is read in both forms, and other poolings are reported",
         arguments: [
             (#"{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false}"#, VectorPooling.cls),
             (#"{"pooling_mode_cls_token": false, "pooling_mode_mean_tokens": true}"#, .mean),
@@ -420,7 +420,7 @@ import Testing
     }
 
     @Test(
-        "unsupported or malformed YAML is reported with what is wrong",
+        "unsupported or malformed YAML is reported with the mistake",
         arguments: [
             ("names: &a [x]\ntask: *a\n", "line 1: anchors are not supported"),
             ("task: *a\n", "line 1: aliases are not supported"),

@@ -139,7 +139,10 @@ import Testing
         #expect(Units.decimal(-0.04, places: 1) == "0.0")
         #expect(Units.decimal(2.5, places: 0) == "3" && Units.decimal(-2.5, places: 0) == "-3")
         #expect(Units.decimal(0.05, places: 3) == "0.050" && Units.decimal(9.9996, places: 3) == "10.000")
-        #expect(Units.decimal(1, places: 9) == "1.000" && Units.decimal(1.4, places: -1) == "1")
+        #expect(Units.decimal(1, places: 9) == "1.000000" && Units.decimal(1.4, places: -1) == "1")
+        #expect(Units.decimal(0.99996, places: 4) == "1.0000" && Units.decimal(0.000044, places: 5) == "0.00004")
+        #expect(Units.decimal(9e14, places: 3) == "900000000000000.000")
+        #expect(Units.decimal(9e14, places: 6) == "900000000000000.0")
         #expect(Units.decimal(1e16, places: 1) == "1e+16" && Units.decimal(.infinity, places: 1) == "inf")
     }
 

@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(
-        "where many classes overlap in few numbers, nearest means are told to be as good as they are",
+        "where many classes overlap in few numbers, the accuracy of nearest means is estimated correctly",
         arguments: [3, 5, 20])
     func overlappingClassesAreNotToldToBeWorse(each: Int) throws {
         var random = SplitMix(seed: 64 + UInt64(each))

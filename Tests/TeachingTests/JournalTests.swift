@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(
-        "a request that forgets removes the kept ends, whether it finds what it is to forget or not",
+        "a request that forgets removes the kept ends, whether it finds the example to forget or not",
         arguments: ["1", "6", "never taught"])
     func forgettingRemovesKeptEnds(_ picture: String) throws {
         let last = try teachSix()

@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "after each change, what serves is what all examples give that are read anew, bit for bit",
+        "after each change, the serving classifier equals one that is made again from all examples, bit for bit",
         arguments: TeachingMethod.allCases.filter { $0 != .logistic })
     func changesServeWhatAllExamplesGive(_ method: TeachingMethod) throws {
         var random = SplitMix(seed: 3_200)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("after a change that was refused for its size, the next change serves nothing of it")
+    @Test("after a change that was refused for its size, the next change does not contain it")
     func refusedChangesLeaveNothing() throws {
         var random = SplitMix(seed: 3_201)
         let store = try TaughtStore(folder: folder.path)

@@ -95,7 +95,7 @@ public final class Daemon: Sendable {
             if process.isRunning { process.terminate() }
             process.waitUntilExit()
             // The last output may still be in the pipe.
-            _ = eventually(within: 5) { output.hasEnded.load(ordering: .acquiring) }
+            _ = eventually { output.hasEnded.load(ordering: .acquiring) }
             let log = output.text.withLock { $0 }
             let status = process.terminationStatus
             throw Failure(
@@ -132,7 +132,7 @@ public final class Daemon: Sendable {
     public func signal(_ number: Int32) { kill(pid, number) }
 
     /// Waits, for a limited time, until the log has these words.
-    public func waitForLog(_ words: String, seconds: Double = 30) -> Bool {
+    public func waitForLog(_ words: String, seconds: Double = 60) -> Bool {
         eventually(within: seconds) { log.contains(words) }
     }
 

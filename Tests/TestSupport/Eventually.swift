@@ -8,7 +8,7 @@ internal import Foundation
 /// - Returns: whether the condition became true.
 @discardableResult
 public func eventually(
-    within seconds: Double = 20, every pause: Double = 0.02, _ condition: () throws -> Bool
+    within seconds: Double = 60, every pause: Double = 0.02, _ condition: () throws -> Bool
 ) rethrows -> Bool {
     let end = Date().addingTimeInterval(seconds)
     while true {

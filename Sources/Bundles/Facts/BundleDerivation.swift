@@ -121,12 +121,9 @@ package struct BundleDerivation: Sendable {
             // folder that contains it.
             if layout.config || layout.preprocessor != nil || layout.metadata { return (path, "saved_model.pb") }
         }
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        let file = parts.last ?? path
-        let parent = parts.dropLast().joined(separator: "/")
-        let folder = parts.count == 1 ? "." : parent.isEmpty ? "/" : parent
-        if parts.count > 2, parts[parts.count - 2] == "onnx" {
-            let above = parts.dropLast(2).joined(separator: "/")
+        let file = String(path.dropFirst(FilePath.folder(of: path).count)), folder = FilePath.parent(of: path)
+        if folder.hasSuffix("/onnx") {
+            let above = FilePath.parent(of: folder)
             if FileManager.default.fileExists(atPath: above + "/config.json") { return (above, "onnx/" + file) }
         }
         return (folder, file)

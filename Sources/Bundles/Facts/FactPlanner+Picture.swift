@@ -89,7 +89,7 @@ extension FactPlanner {
             elementType: picture.port.elementType, shape: Shape([height, width, picture.channels]))
         normalize(&image, &layer, sheet, picture, &provenance, &missing)
         for fact in sheet.unsupported {
-            missing.add("unsupported", "a replacement for what \(fact.source) asks for: \(fact.value)")
+            missing.add("unsupported", "a replacement for a step of \(fact.source): \(fact.value)")
         }
         for entry in missing.entries { provenance.leaveOpen(entry.key, entry.sentence) }
         guard missing.entries.isEmpty else { return nil }

@@ -75,13 +75,13 @@ extension HeadReading {
         Family(
             layout: .retinanet, roles: [("boxes", [], 4), ("scores", [], nil)],
             rows: .cells(9, strides: [8, 16, 32, 64, 128]),
-            doubt: "the sizes of its anchors may be others (\"priors\"); torchvision's are round the corners of cells"),
+            doubt: "the sizes of its anchors may be others (\"priors\"); torchvision's are around the corners of cells"),
         Family(
             layout: .damoYOLO, roles: [("boxes", [], 68), ("scores", [], nil)],
             doubt: "others with distributions over 17 bins have such shapes, too"),
         Family(
             layout: .picodet, roles: [("boxes", [], 32), ("scores", [], nil)],
-            doubt: "NanoDet's outputs apart have such shapes, too (\"offset\")"),
+            doubt: "NanoDet's separate outputs have such shapes, too (\"offset\")"),
         Family(
             layout: .rtmdet, roles: [("boxes", [], 4), ("scores", [], nil)], areMaps: true,
             doubt: "maps of other detectors without anchors look alike (\"units\", \"offset\")"),

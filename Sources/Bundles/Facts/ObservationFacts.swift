@@ -46,7 +46,7 @@ struct ObservationFacts {
         }
         guard let reading else { return .nothing }
         guard outputs.allSatisfy({ !$0.name.isEmpty }) else {
-            return .unread("the names of its outputs: they have none")
+            return .unread("the names of its outputs, which the file lacks")
         }
         return .observation(ObservationFacts(reading, sheet))
     }

@@ -145,7 +145,8 @@ struct NonMaximumSuppression: ClassicalModel {
         }
     }
 
-    /// The intersection over union of two boxes, each of center x, center y, width and height.
+    /// The intersection over union of two boxes, each of center x, center y, width and height; 0 if the union is not
+    /// positive. In doubles, as Core ML computes; files may have negative sides.
     private static func overlap(_ boxes: [Double], _ a: Int, _ b: Int) -> Double {
         func side(_ axis: Int) -> Double {
             let low = max(

@@ -23,7 +23,7 @@ struct UpdatableNetwork: Sendable {
         classLabels = network.classLabels
         layerKinds = network.layers.map(\.kind)
         guard network.layers.contains(where: \.isUpdatable) else {
-            throw Problem("the model is updatable, but none of its layers is marked so")
+            throw Problem("the model is updatable, but none of its layers is marked as updatable")
         }
         var chain = try Self.chain(to: parameters.loss.input, network)
         guard let first = chain.firstIndex(where: { network.layers[$0].isUpdatable }) else {
@@ -64,7 +64,7 @@ struct UpdatableNetwork: Sendable {
             (blob, end) = (input, index)
         }
         guard !chain.isEmpty else {
-            throw Problem("no layer gives \"\(blob.prefix(100))\", the loss's input", at: "updateParams")
+            throw Problem("no layer produces \"\(blob.prefix(100))\", the loss's input", at: "updateParams")
         }
         return chain.reversed()
     }

@@ -4,28 +4,22 @@ internal import ImagePipeline
 internal import Inference
 internal import JSON
 internal import Observations
-internal import Repository
 internal import ServiceCore
-internal import Settings
 internal import Tasks
 internal import WireFormats
 
 /// `POST /v1/vision/detection`, `/face` and `/custom/{name}`: answers boxes in whole pixels, like DeepStack and
 /// CodeProject.AI.
-package struct DeepStackDetectTask: PredictionTask {
+struct DeepStackDetectTask: PredictionTask {
     private let run: RunRequest
     private let request: ObservationRequest
 
-    static var takesLists: Bool { false }
-    static func fits(_ model: Model, _ query: DeepStackQuery) -> Bool { model.tasks.contains(.detect) }
+    static var answersTaughtModels: Bool { false }
+    static func unnamed(_ query: DeepStackQuery) -> UnnamedModel { query.unnamed }
+    let inputs = PictureInputs()
+    var forms: AnswerForms { DeepStackQuery.forms }
 
-    static func defaultName(
-        _ query: DeepStackQuery, in repository: ModelRepository, _ settings: Settings
-    ) throws(ServiceError) -> String { try query.defaultName(in: repository, settings) }
-
-    init(
-        _ run: RunRequest, _ query: DeepStackQuery, of request: HTTPRequest, settings: borrowing Settings
-    ) throws(ServiceError) {
+    init(_ run: RunRequest, _ query: DeepStackQuery, of request: HTTPRequest, live: LiveSettings) throws(ServiceError) {
         guard run.model.tasks.contains(.detect) else {
             throw .invalidInput(
                 "model \"\(run.name)\" does not give \(ObservationTask.detect.gives): \(run.model.abilities)")
@@ -42,6 +36,9 @@ package struct DeepStackDetectTask: PredictionTask {
         options.maxCrops = 0
         return await run.model.observations(of: images, request: request, options: options, slot: slot)
     }
+
+    func shadow(of image: EncodedImage, _ result: ObservationResult) -> ShadowWork? { nil }
+    func writingTime(of result: ObservationResult) -> UInt64 { 0 }
 
     func write(
         _ result: ObservationResult, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
@@ -74,8 +71,9 @@ package struct DeepStackDetectTask: PredictionTask {
         place.isFinite ? Int(min(max(place.rounded(), 0), Double(max(most, 0)))) : 0
     }
 
-    func count(_ result: ObservationResult, in metrics: ServiceMetrics) {
+    func note(_ result: ObservationResult, in metrics: ServiceMetrics) -> OutputNote {
         metrics.found(result.count, task: .detect, model: run.name)
+        return OutputNote()
     }
 }
 

@@ -1,24 +1,30 @@
 internal import Inference
 internal import Repository
 internal import ServiceCore
-internal import Settings
-internal import Tasks
-internal import WireFormats
+package import Tasks
+package import WireFormats
+
+/// The kind of result that a route of DeepStack or CodeProject.AI gives. It selects the model if the path names none.
+package enum DeepStackTarget: Sendable {
+    case objects, faces, scene
+
+    /// A request for results of the kind.
+    package func prediction(_ call: Call) throws(ServiceError) -> PredictionCall {
+        let query = DeepStackQuery(target: self)
+        return switch self {
+        case .objects, .faces: try PredictionRunner<DeepStackDetectTask>(call, query).prediction
+        case .scene: try PredictionRunner<DeepStackSceneTask>(call, query).prediction
+        }
+    }
+}
 
 /// The parameters of DeepStack's and CodeProject.AI's requests, from the query or from text parts of the form.
-package struct DeepStackQuery: TaskQuery {
-    /// The kind of result. It selects the model if the path names none.
-    package enum Target: Sendable {
-        case objects, faces, scene
-    }
-
-    let target: Target
+struct DeepStackQuery: TaskQuery {
+    let target: DeepStackTarget
     var picture = PictureQuery()
     /// The lowest confidence of a returned result.
     var minimum: Float = 0.4
     var ownNames: [String] { ["min_confidence"] }
-
-    package init(_ target: Target) { self.target = target }
 
     mutating func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool {
         guard parameter.name == "min_confidence" else { return false }
@@ -26,23 +32,24 @@ package struct DeepStackQuery: TaskQuery {
         return true
     }
 
-    /// The model names that the route for faces tries, in this order.
-    private static let faceModels = ["face", "deepstack_face"]
-
-    /// The name of the model for a path without one.
-    func defaultName(in repository: ModelRepository, _ settings: Settings) throws(ServiceError) -> String {
+    /// The model for a path without one.
+    var unnamed: UnnamedModel {
         switch target {
-        case .objects: return try repository.defaultName(for: .task(.detect), settings)
-        case .scene: return try repository.defaultName(settings)
+        case .objects: .usual(.task(.detect))
+        case .scene: .usual(.classification)
         case .faces:
-            let names = repository.names
-            guard let name = Self.faceModels.first(where: names.contains) else {
-                throw ServiceError(
-                    .modelNotFound,
+            .first(
+                ["face", "deepstack_face"], .task(.detect),
+                absence:
                     "no model finds faces: this route uses the model named \"face\" or \"deepstack_face\"; /v1/models lists the models"
-                )
-            }
-            return name
+            )
         }
+    }
+
+    /// The forms of all answers.
+    static var forms: AnswerForms {
+        var forms = AnswerForms()
+        forms.onlyOne = "this route answers one at a time"
+        return forms
     }
 }

@@ -2,26 +2,20 @@ internal import FlowControl
 internal import HTTPServer
 internal import Inference
 internal import JSON
-internal import Repository
-internal import Settings
+internal import ServiceCore
 internal import Tasks
 internal import WireFormats
 
 /// `POST /v1/vision/scene`: answers the best class of a picture, like DeepStack and CodeProject.AI.
-package struct DeepStackSceneTask: PredictionTask {
+struct DeepStackSceneTask: PredictionTask {
     private let run: RunRequest
 
-    static var takesLists: Bool { false }
     static var answersTaughtModels: Bool { true }
-    static func fits(_ model: Model, _ query: DeepStackQuery) -> Bool { model.isImageClassifier }
+    static func unnamed(_ query: DeepStackQuery) -> UnnamedModel { query.unnamed }
+    let inputs = PictureInputs()
+    var forms: AnswerForms { DeepStackQuery.forms }
 
-    static func defaultName(
-        _ query: DeepStackQuery, in repository: ModelRepository, _ settings: Settings
-    ) throws(ServiceError) -> String { try query.defaultName(in: repository, settings) }
-
-    init(
-        _ run: RunRequest, _ query: DeepStackQuery, of request: HTTPRequest, settings: borrowing Settings
-    ) throws(ServiceError) {
+    init(_ run: RunRequest, _ query: DeepStackQuery, of request: HTTPRequest, live: LiveSettings) throws(ServiceError) {
         guard run.taught != nil || run.model.isImageClassifier else {
             throw .invalidInput(
                 "model \"\(run.name)\" is not an image classifier (one image input, one output with labels): "
@@ -34,6 +28,10 @@ package struct DeepStackSceneTask: PredictionTask {
         await run.model.classifications(
             of: images, top: 1, threshold: 0, options: run.options, slot: slot, head: run.taught?.head)
     }
+
+    func shadow(of image: EncodedImage, _ result: ClassificationResult) -> ShadowWork? { nil }
+    func writingTime(of result: ClassificationResult) -> UInt64 { 0 }
+    func note(_ result: ClassificationResult, in metrics: ServiceMetrics) -> OutputNote { OutputNote() }
 
     func write(
         _ result: ClassificationResult, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter

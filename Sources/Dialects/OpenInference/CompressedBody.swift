@@ -4,38 +4,42 @@ internal import HTTPWire
 internal import Inference
 internal import WireFormats
 
-/// Decompresses bodies with a content coding (RFC 9110 section 8.4.1), which clients of the Open Inference Protocol may
-/// send.
-enum CompressedBody {
-    /// True if a body is compressed.
+/// The body of a request that may be compressed: it may have a content coding (RFC 9110 section 8.4.1), which clients
+/// of the Open Inference Protocol may send.
+struct CompressedBody: Sendable {
+    private let body: HTTPBody
+    let isCompressed: Bool
+    /// The maximum number of decompressed bytes.
+    private let most: Int
+
     /// - Throws: 415 for an unsupported coding.
-    static func isCompressed(_ head: RequestHead) throws(ServiceError) -> Bool {
-        let codings = head.contentCodings
-        guard let first = codings.first else { return false }
-        if codings.count == 1, ["gzip", "x-gzip", "deflate"].contains(first) { return true }
+    init(of request: HTTPRequest, most: Int) throws(ServiceError) {
+        body = request.body
+        self.most = most
+        let codings = request.head.contentCodings
+        isCompressed = codings.count == 1 && ["gzip", "x-gzip", "deflate"].contains(codings[0])
+        guard !isCompressed, !codings.isEmpty else { return }
         throw ServiceError(
             .unsupportedMediaType,
             "Content-Encoding \"\(codings.joined(separator: ", ").prefix(40))\" is not supported: send gzip, deflate, or no content coding"
         )
     }
 
-    /// The maximum size of a decompressed body: deflate (RFC 1951) compresses 1,032 bytes into one at best.
-    static func longest(_ body: HTTPBody, most: Int) -> Int {
+    /// The number of bytes without a coding, at most: deflate (RFC 1951) compresses 1,032 bytes into one at best.
+    var length: Int {
+        guard isCompressed else { return body.count }
         let (bytes, isMore) = body.count.multipliedReportingOverflow(by: 1032)
         return isMore ? most : min(most, bytes)
     }
 
-    /// The decompressed body. Its memory counts against the budget of the compressed one.
-    /// - Parameters:
-    ///   - most: the maximum number of its bytes.
-    ///   - isCancelled: true once the client has disconnected.
-    static func decompress(
-        _ body: HTTPBody, most: Int, isCancelled: () -> Bool = { false }
-    ) throws(ServiceError) -> HTTPBody {
+    /// The body without a coding. The memory of a decompressed body counts against the budget of the compressed one.
+    /// - Parameter isCancelled: true once the client has disconnected.
+    func decoded(isCancelled: () -> Bool) throws(ServiceError) -> HTTPBody {
+        guard isCompressed else { return body }
         let result = HTTPBody(sharingBudgetOf: body, longest: most)
         let failure: ServiceError? = body.withUnsafeBytes { packed in
             do throws(ServiceError) {
-                try decompress(packed, into: result, most: most, isCancelled: isCancelled)
+                try Self.decompress(packed, into: result, most: most, isCancelled: isCancelled)
                 return nil
             } catch {
                 return error

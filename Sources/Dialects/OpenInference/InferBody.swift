@@ -2,6 +2,7 @@ internal import HTTPServer
 internal import Inference
 internal import JSON
 internal import WireFormats
+internal import SystemSupport
 
 /// A parsed `infer` request: its inputs are read into the types that the model takes.
 struct InferBody: Sendable {

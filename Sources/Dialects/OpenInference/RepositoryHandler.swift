@@ -82,7 +82,7 @@ package struct RepositoryHandler: CallHandler {
                 }
             }
         }
-        if let failure { throw ServiceError(.modelNotReady, failure, retryAfter: 5) }
+        if let failure { throw ServiceError(.modelNotReady, failure) }
     }
 
     // MARK: The request

@@ -1,49 +1,45 @@
-package import HTTPServer
+internal import HTTPServer
 internal import HTTPWire
 internal import Inference
-internal import Repository
 internal import ServiceCore
-internal import Settings
 package import Tasks
 package import WireFormats
 
 /// Answers `POST /invocations` of Amazon SageMaker and the predictions of Vertex AI: JSON as in TensorFlow Serving, a
 /// picture or a form by the model's task.
-package struct InvocationHandler: PredictionHandler {
-    package let call: Call
-    package let asked: (name: String, version: String?)
-
-    package init(_ call: Call) throws(ServiceError) {
-        self.call = call
-        let (name, version) = try Self.attributes(call.head)
-        asked = (name ?? call.path.name, version ?? call.path.version)
+package enum InvocationHandler {
+    package static func prediction(_ call: Call) throws(ServiceError) -> PredictionCall {
+        let (name, version) = try attributes(call.head)
+        return PredictionCall(
+            call, name: name ?? call.path.name, version: version ?? call.path.version, unnamed: .any,
+            answersTaughtModels: ClassifyTask.answersTaughtModels
+        ) { (request, choice) async throws(ServiceError) in try await answer(request, call, choice) }
     }
 
-    package static var answersTaughtModels: Bool { ClassifyTask.answersTaughtModels }
-
-    package func respond(to request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> HTTPResponse {
+    private static func answer(
+        _ request: HTTPRequest, _ call: Call, _ choice: ModelChoice
+    ) async throws(ServiceError) -> HTTPResponse {
         let type = (request.head.value(of: "content-type") ?? "").lowercased()
-        if let other = Self.unread.first(where: { type.hasPrefix($0) }) {
+        if let other = unread.first(where: { type.hasPrefix($0) }) {
             throw ServiceError(
                 .unsupportedMediaType,
                 "\(other) is not read: send application/json ({\"instances\": [...]}), a picture (image/jpeg and others) or "
                     + "multipart/form-data")
         }
         // A form begins with dashes, like a negative number.
-        if !type.hasPrefix("multipart/"), PredictTask.isJSON(request.body, type: type) {
+        if !type.hasPrefix("multipart/"), NamedInputs.isJSON(request.body, type: type) {
             if let taught = choice.taught { throw taught.refusal(choice.name) }
-            var handler = try PredictHandler(call)
-            handler.takesList = true
-            return try await handler.respond(to: request, choice)
+            return try await PredictHandler.answer(request, call, choice, takesList: true)
         }
-        if choice.taught != nil { return try await run(ClassifyTask.self, ClassifyQuery(), request, choice) }
-        let model = try await choice.model(
-            in: call.parts.repository, deadline: request.deadline(nil, settings: call.live.settings))
-        if model.isImageClassifier { return try await run(ClassifyTask.self, ClassifyQuery(), request, choice) }
-        if let task = model.tasks.first {
-            return try await run(ObserveTask.self, ObserveQuery(task: task), request, choice)
-        }
-        return try await run(PredictTask.self, ClassifyQuery(), request, choice)
+        if choice.taught != nil { return try await ClassifyTask.prediction(call).answer(request, choice) }
+        let model = try await choice.model(in: call.parts.repository, deadline: call.deadline(of: request))
+        let prediction =
+            if model.isImageClassifier { try ClassifyTask.prediction(call) } else if let task = model.tasks.first {
+                try ObserveTask.prediction(call, task)
+            } else {
+                try PredictTask.prediction(call)
+            }
+        return try await prediction.answer(request, choice)
     }
 
     /// Content types that other containers accept and no model here does.
@@ -51,12 +47,6 @@ package struct InvocationHandler: PredictionHandler {
         "application/x-npy", "application/jsonlines", "application/x-jsonlines", "application/x-recordio", "text/csv",
         "text/libsvm", "application/x-parquet",
     ]
-
-    private func run<Job: PredictionTask>(
-        _: Job.Type, _ query: Job.Query, _ request: HTTPRequest, _ choice: ModelChoice
-    ) async throws(ServiceError) -> HTTPResponse {
-        try await PredictionRunner<Job>(call, query).respond(to: request, choice)
-    }
 
     // MARK: The model
 
@@ -81,19 +71,5 @@ package struct InvocationHandler: PredictionHandler {
             }
         }
         return (name, version)
-    }
-
-    /// The model for a request that names none: the one of the settings, the only one, or the default of the first task
-    /// that has one.
-    package func defaultName() throws(ServiceError) -> String {
-        let settings = call.live.settings, repository = call.parts.repository
-        guard settings.defaultModel.isEmpty else { return settings.defaultModel }
-        let names = repository.names
-        if names.count == 1, let name = names.first { return name }
-        for purpose in [DefaultModel.Purpose.classification] + ObservationTask.allCases.map({ .task($0) }) {
-            if case .model(let name, isAvailable: true) = repository.defaultModel(for: purpose) { return name }
-        }
-        throw ServiceError(
-            .modelNotFound, "no model is the default here: set default_model; /v1/models lists the models")
     }
 }

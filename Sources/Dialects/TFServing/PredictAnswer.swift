@@ -1,5 +1,6 @@
 internal import Inference
 internal import JSON
+internal import Tasks
 internal import WireFormats
 
 /// Writes the outputs of a `:predict` request: `predictions` for rows, `outputs` for columns. The value of a model's

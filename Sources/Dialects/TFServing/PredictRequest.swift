@@ -1,6 +1,7 @@
 internal import Inference
 internal import JSON
 internal import WireFormats
+internal import SystemSupport
 
 /// The body of a `:predict` request of TensorFlow Serving's and KServe's REST interface, version 1:
 ///

@@ -1,42 +1,24 @@
-/// A checksum of 128 bits, for recognizing equal bytes later. It is fast, but does not protect against files that are
-/// constructed to collide.
-package struct ContentHash: Sendable, Hashable {
+internal import SystemSupport
+
+/// A checksum of files and texts in 128 bits, for recognizing equal ones later: SipHash with a key that is known, so
+/// that it does not protect against files that are constructed to collide.
+package struct ContentHash: Sendable {
     /// The checksum of no bytes.
     package init() {}
 
-    private var first: UInt64 = 0x243F_6A88_85A3_08D3, second: UInt64 = 0x1319_8A2E_0370_7344
+    private var hash = SipHash(key: SipHash.Key(low: 0, high: 0))
+    /// The bytes of the current file or text.
     private var length: UInt64 = 0
-    /// Bytes that do not fill a word yet: `length` modulo 8 of them.
-    private var rest: UInt64 = 0
 
     /// Adds bytes to the current file or text.
     private mutating func add(_ bytes: UnsafeRawBufferPointer) {
-        var offset = 0
-        while length % 8 != 0, offset < bytes.count { add(bytes[offset], &offset) }
-        while offset + 8 <= bytes.count {
-            mix(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-            offset += 8
-            length &+= 8
-        }
-        while offset < bytes.count { add(bytes[offset], &offset) }
-    }
-
-    private mutating func add(_ byte: UInt8, _ offset: inout Int) {
-        rest |= UInt64(byte) << (8 * (length % 8))
-        length &+= 1
-        offset += 1
-        if length % 8 == 0 { mixRest() }
-    }
-
-    private mutating func mixRest() {
-        mix(rest)
-        rest = 0
+        hash.update(bytes)
+        length &+= UInt64(bytes.count)
     }
 
     /// Ends a file or text, so that the boundaries between texts are part of the checksum.
     private mutating func end() {
-        if length % 8 != 0 { mixRest() }
-        mix(length)
+        hash.update(length)
         length = 0
     }
 
@@ -50,12 +32,6 @@ package struct ContentHash: Sendable, Hashable {
     package mutating func add(_ text: String) {
         var text = text
         text.withUTF8 { add(contents: UnsafeRawBufferPointer($0)) }
-    }
-
-    private mutating func mix(_ word: UInt64) {
-        first = (first ^ word) &* 0x9E37_79B9_7F4A_7C15
-        first ^= first >> 29
-        second = ((second &+ word) << 27 | (second &+ word) >> 37) &* 0xD6E8_FEB8_6659_FD93
     }
 
     /// Adds a file's contents. Blocks.
@@ -85,7 +61,8 @@ package struct ContentHash: Sendable, Hashable {
 
     /// 32 hexadecimal digits.
     package var text: String {
-        [first ^ second >> 32, second].map { word in
+        let sum = hash.finish()
+        return [sum.low, sum.high].map { word in
             let digits = String(word, radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits
         }.joined()

@@ -1,14 +1,13 @@
 internal import Glibc
+internal import SystemSupport
 
 /// Writes files that survive a power failure. Every call blocks.
 package enum DurableFiles {
     /// Creates a folder and its missing parents. Only this user may access them.
     package static func create(folder path: String) throws(FileFailure) {
         guard mkdir(path, 0o700) != 0, errno != EEXIST else { return }
-        guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {
-            throw FileFailure(code: errno)
-        }
-        try create(folder: String(path[..<slash]))
+        guard errno == ENOENT, path.dropFirst().contains("/") else { throw FileFailure(code: errno) }
+        try create(folder: FilePath.parent(of: path))
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileFailure(code: errno) }
     }
 
@@ -46,7 +45,7 @@ package enum DurableFiles {
     /// Renames a file, and returns when the change is on disk.
     package static func rename(_ path: String, to target: String) throws(FileFailure) {
         guard Glibc.rename(path, target) == 0 else { throw FileFailure(code: errno) }
-        try sync(folder: target.lastIndex(of: "/").map { String(target[..<$0]) } ?? ".")
+        try sync(folder: FilePath.parent(of: target))
     }
 
     private final class NewFile {

@@ -74,7 +74,7 @@ package struct CoreMLFile {
         guard case .object(let members) = manifest, case .string(let root)? = members["rootModelIdentifier"],
             case .object(let items)? = members["itemInfoEntries"]
         else {
-            throw Problem("does not say where the model is (rootModelIdentifier, itemInfoEntries)", at: "Manifest.json")
+            throw Problem("does not name the model (rootModelIdentifier, itemInfoEntries)", at: "Manifest.json")
         }
         guard case .object(let item)? = items[root], case .string(let given)? = item["path"] else {
             throw Problem(

@@ -213,7 +213,7 @@ final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
     func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R {
         guard let data = output(index) else {
             throw EngineError(
-                kind: .failure, operation: "read output \(index)", detail: "no model of the file gives it")
+                kind: .failure, operation: "read output \(index)", detail: "no model of the file produces it")
         }
         let port = model.outputs[index]
         var values: [Double] = [], shape: [Int] = [1]

@@ -58,7 +58,7 @@ public struct ProcessorTopology: Sendable, Hashable {
         // A kernel without NUMA has no such file, and a container may hide it.
         guard let list = files.text(folder + "/online") else { return [] }
         guard let numbers = CPUList.ranges(list), CPUList.count(numbers) <= mostNodes else {
-            throw Mistake(text: "\(folder)/online is no list of nodes: \"\(list.trimmedASCII.prefix(40))\"")
+            throw Mistake(text: "\(folder)/online is not a list of nodes: \"\(list.trimmedASCII.prefix(40))\"")
         }
         guard CPUList.count(numbers) > 1 else { return [] }
         guard let usable = HostResources.usableProcessors(files, groups) else {
@@ -72,7 +72,7 @@ public struct ProcessorTopology: Sendable, Hashable {
             // Some nodes have only memory (CXL).
             if text.trimmedASCII.isEmpty { continue }
             guard let all = CPUList.ranges(text) else {
-                throw Mistake(text: "\(path) is no list of processors: \"\(text.trimmedASCII.prefix(40))\"")
+                throw Mistake(text: "\(path) is not a list of processors: \"\(text.trimmedASCII.prefix(40))\"")
             }
             let own = CPUList.common(all, usable)
             let processors = Set(own.joined())

@@ -70,8 +70,8 @@ public struct Sizing: Sendable, Hashable {
             cores < given.threads ?? cpus.value
                 ? Derived(
                     cores,
-                    because: "the cores of one of \(topology.nodes.count) NUMA nodes: threads on several wait for far "
-                        + "memory")
+                    because: "the cores of one of \(topology.nodes.count) NUMA nodes: threads on several "
+                        + "nodes wait for remote memory")
                 : nil
         }
         inferenceThreads =
@@ -103,7 +103,7 @@ public struct Sizing: Sendable, Hashable {
         // are not read, which costs only time.
         queueCapacity = Self.capped(
             bodyBudgetBytes.value / (256 << 10), at: ceilings.queueCapacity, atLeast: slots.value, in: { "\($0)" },
-            because: "what the budget of all bodies holds at 256 KiB each")
+            because: "the budget of all bodies divided by 256 KiB")
 
         // A progressive JPEG keeps its coefficients, 2 bytes for each of 3 samples, until its end.
         pixels = Self.capped(
@@ -149,7 +149,7 @@ public struct Sizing: Sendable, Hashable {
         return Derived(
             placement.streams,
             because: "\(plural(width, "core")) each, all of one of \(topology.nodes.count) NUMA nodes: threads on "
-                + "several wait for far memory")
+                + "several nodes wait for remote memory")
     }
 
     /// The slots of a model, from its number of infer requests.

@@ -161,7 +161,7 @@ package struct LimiterStateMachine<Waiter> {
     package mutating func finish(_ grant: Grant, at now: MonotonicInstant) -> LimiterEffects<Waiter> {
         var effects = expireDue(at: now)
         guard inFlight > 0 else {
-            assertionFailure("more slots given back than taken")
+            assertionFailure("more slots were returned than taken")
             return effects
         }
         let held = now.nanoseconds(since: grant.since)

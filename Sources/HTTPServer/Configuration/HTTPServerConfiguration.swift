@@ -57,14 +57,14 @@ public struct HTTPServerConfiguration: Sendable {
     public var lingerBytes = 256 << 20
     /// True if a client that has closed its sending side while its HTTP/1.1 request runs is sent 102 (Processing),
     /// once, so that the answer to it shows whether there still is a client; HTTP/1.0 clients are taken to be gone. If
-    /// false, such a client counts as there.
+    /// false, such a client counts as connected.
     public var probesHalfClosed = true
 
     /// The maximum number of connections, in equal shares for the event loops (at least one each). At the limit,
     /// connections are closed in this order: answered ones that only continue to send; those idle for longest; those
-    /// that have been sending a head for longest; the slowest bodies, and readers that read nothing. If there is none,
-    /// new connections get reserved places (``ReservedPlaces``): probes are answered in them, other requests wait in
-    /// them.
+    /// that have been sending a head for longest; the slowest bodies, and readers that read nothing. If none can be
+    /// closed, new connections get reserved places (``ReservedPlaces``): probes are answered in them, other requests
+    /// wait in them.
     public var maxConnections = 4096
     /// The number of reserved places of each event loop; fewer where the process may open few files. So many requests
     /// wait for an ordinary place before the oldest of them is refused (503) for a new connection.
@@ -78,5 +78,20 @@ public struct HTTPServerConfiguration: Sendable {
     /// The defaults, listening on the given addresses.
     public init(listeners: [ListenerAddress]) {
         self.listeners = listeners.map { ListenerConfiguration($0) }
+    }
+}
+
+/// An address to listen on, and whether its connections begin with a PROXY header.
+public struct ListenerConfiguration: Sendable, Hashable {
+    /// The address to listen on.
+    public var address: ListenerAddress
+    /// The version of the PROXY header that must begin each connection; nil for none. A connection that begins
+    /// otherwise is closed.
+    public var proxyHeader: ProxyHeader.Version?
+
+    /// A listener on `address`, for proxies that send PROXY headers if `proxyHeader` is set.
+    public init(_ address: ListenerAddress, proxyHeader: ProxyHeader.Version? = nil) {
+        self.address = address
+        self.proxyHeader = proxyHeader
     }
 }

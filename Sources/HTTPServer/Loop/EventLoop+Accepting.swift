@@ -32,7 +32,7 @@ extension EventLoop {
         for listener in context.listeners { csys_epoll_remove(epoll, listener.descriptor) }
     }
 
-    /// Accepts everybody who has connected, before the listeners are closed: at most as many as may have been waiting.
+    /// Accepts all pending connections before the listeners are closed: at most as many as the backlog can hold.
     func acceptAll() {
         for index in context.listeners.indices {
             for _ in 0...max(0, context.configuration.backlog) / 64 {

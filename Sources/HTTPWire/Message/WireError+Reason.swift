@@ -68,7 +68,7 @@ extension WireError {
 
 extension WireError.Reason {
     /// The code in the JSON error body: `bad_request` unless there is a more specific one.
-    package var code: WireError.Code {
+    package var code: ErrorCode {
         switch self {
         case .requestLineTooLong: .uriTooLong
         case .headersTooLarge, .tooManyFields, .trailersTooLarge: .headersTooLarge
@@ -95,7 +95,7 @@ extension WireError.Reason {
         case .targetForm: "the request target must be a path that starts with '/', an http URI, or '*' for OPTIONS"
         case .targetAuthority: "the host in the request target is malformed"
         case .targetScheme:
-            "the target is an https URI, but the connection does not use TLS: use the path alone, or an http URI"
+            "the target is an https URI, but the connection does not use TLS: use only the path, or an http URI"
         case .targetEscape: "the request target contains a '%' that is not followed by two hexadecimal digits"
         case .targetControl: "the request target contains an encoded control character"
         case .targetSlash: "the path of the request target contains an encoded slash or backslash"

@@ -6,11 +6,11 @@ public struct WireError: Error, Sendable, Hashable {
     private let content: Content
 
     private final class Content: Sendable {
-        let code: Code
+        let code: ErrorCode
         let message: String
         let label: String
 
-        init(code: Code, message: String, label: String) {
+        init(code: ErrorCode, message: String, label: String) {
             self.code = code
             self.message = message
             self.label = label
@@ -20,7 +20,7 @@ public struct WireError: Error, Sendable, Hashable {
     /// The status of the answer.
     public var status: HTTPStatus { content.code.status }
     /// The code of the JSON error body.
-    public var code: Code { content.code }
+    public var code: ErrorCode { content.code }
     /// A message for users: the expected and the actual input.
     public var message: String { content.message }
     /// The label for metrics, from a fixed set; never derived from client input.
@@ -29,7 +29,7 @@ public struct WireError: Error, Sendable, Hashable {
     /// An error of a higher layer: a timeout, a body over the limit, ...
     ///
     /// `label` must be from a fixed set, because it becomes the value of a metric's label.
-    public init(_ code: Code, message: String, label: StaticString) {
+    public init(_ code: ErrorCode, message: String, label: StaticString) {
         content = Content(code: code, message: message, label: label.description)
     }
 
@@ -51,37 +51,5 @@ public struct WireError: Error, Sendable, Hashable {
         hasher.combine(code)
         hasher.combine(message)
         hasher.combine(label)
-    }
-}
-
-extension WireError {
-    /// The member `code` of the JSON error body. Each code has one status.
-    public enum Code: String, Sendable, CaseIterable {
-        case badRequest = "bad_request"
-        case requestTimeout = "request_timeout"
-        case bodyTooLarge = "body_too_large"
-        case uriTooLong = "uri_too_long"
-        case expectationFailed = "expectation_failed"
-        case misdirectedRequest = "misdirected_request"
-        case headersTooLarge = "headers_too_large"
-        case notImplemented = "not_implemented"
-        case overloaded
-        case versionNotSupported = "version_not_supported"
-
-        /// The status of an answer with this code.
-        public var status: HTTPStatus {
-            switch self {
-            case .badRequest: .badRequest
-            case .requestTimeout: .requestTimeout
-            case .bodyTooLarge: .contentTooLarge
-            case .uriTooLong: .uriTooLong
-            case .expectationFailed: .expectationFailed
-            case .misdirectedRequest: .misdirectedRequest
-            case .headersTooLarge: .headerFieldsTooLarge
-            case .notImplemented: .notImplemented
-            case .overloaded: .serviceUnavailable
-            case .versionNotSupported: .versionNotSupported
-            }
-        }
     }
 }

@@ -12,14 +12,14 @@ internal import WireFormats
 
 /// The routes of other servers' interfaces (`dialects`), as rows of the table of routes.
 extension Service {
-    static let dialects: [Table.Resource] = tensorFlowServing + sageMaker + deepStack
+    static let dialects: [RouteTable.Resource] = tensorFlowServing + sageMaker + deepStack
 
     // MARK: TensorFlow Serving, KServe version 1
 
-    private static let tensorFlowServing: [Table.Resource] = [
+    private static let tensorFlowServing: [RouteTable.Resource] = [
         .init(
             PathTemplate.labelled("/v1/models", ":predict"), dialect: .tensorFlowServing,
-            .post(.infer, "tfserving_predict", predicted(PredictHandler.init))),
+            .post(.infer, "tfserving_predict", predicted(PredictHandler.prediction))),
         .init(
             PathTemplate.labelled("/v1/models", "/metadata"), dialect: .tensorFlowServing,
             .get(.read, "tfserving_metadata", answered(SignatureHandler.respond))),
@@ -42,39 +42,39 @@ extension Service {
 
     // MARK: Amazon SageMaker, Vertex AI
 
-    private static let sageMaker: [Table.Resource] = [
+    private static let sageMaker: [RouteTable.Resource] = [
         .init(["/ping"], isProbe: true, dialect: .sageMaker, .get(nil, "sagemaker_ping", readiness)),
         .init(
             ["/invocations"], dialect: .sageMaker,
-            .post(.infer, "sagemaker_invocations", predicted(InvocationHandler.init))),
+            .post(.infer, "sagemaker_invocations", predicted(InvocationHandler.prediction))),
     ]
 
     /// The routes with paths from Vertex AI's variables.
-    static let vertexHealth = Table.Resource(
+    static let vertexHealth = RouteTable.Resource(
         [], isProbe: true, dialect: .vertex, label: "AIP_HEALTH_ROUTE", .get(nil, "vertex_health", readiness))
-    static let vertexPredict = Table.Resource(
+    static let vertexPredict = RouteTable.Resource(
         [], dialect: .vertex, label: "AIP_PREDICT_ROUTE",
-        .post(.infer, "vertex_predict", predicted(InvocationHandler.init)))
+        .post(.infer, "vertex_predict", predicted(InvocationHandler.prediction)))
 
     // MARK: DeepStack, CodeProject.AI
 
-    private static let deepStack: [Table.Resource] = [
+    private static let deepStack: [RouteTable.Resource] = [
         .init(
             ["/v1/vision/detection"], dialect: .deepStack,
-            .post(.infer, "deepstack_detection", run(DeepStackDetectTask.self, DeepStackQuery(.objects)))),
+            .post(.infer, "deepstack_detection", predicted(DeepStackTarget.objects.prediction))),
         .init(
             ["/v1/vision/face"], dialect: .deepStack,
-            .post(.infer, "deepstack_face", run(DeepStackDetectTask.self, DeepStackQuery(.faces)))),
+            .post(.infer, "deepstack_face", predicted(DeepStackTarget.faces.prediction))),
         .init(
             ["/v1/vision/scene"], dialect: .deepStack,
-            .post(.infer, "deepstack_scene", run(DeepStackSceneTask.self, DeepStackQuery(.scene)))),
+            .post(.infer, "deepstack_scene", predicted(DeepStackTarget.scene.prediction))),
         // Clients use POST, people GET.
         .init(
             ["/v1/vision/custom/list"], dialect: .deepStack, .get(.read, "deepstack_list", detectors),
             .post(.read, "deepstack_list", detectors)),
         .init(
             ["/v1/vision/custom/{name}"], dialect: .deepStack,
-            .post(.infer, "deepstack_custom", run(DeepStackDetectTask.self, DeepStackQuery(.objects)))),
+            .post(.infer, "deepstack_custom", predicted(DeepStackTarget.objects.prediction))),
         .init(
             ["/v1/status/ping", "/v1/server/status/ping"], dialect: .deepStack,
             .get(.read, "deepstack_ping") { _, call in answer(call, json("{\"success\":true}")) }),

@@ -6,7 +6,6 @@ internal import JSON
 internal import Repository
 package import ServiceCore
 internal import ServicePlanning
-internal import Settings
 internal import Tasks
 internal import WireFormats
 
@@ -17,23 +16,16 @@ internal import WireFormats
 /// the body. Health checks of load balancers are answered here, on the event loop: requests in progress do not delay
 /// them, and a task would double their cost.
 extension Service {
-    /// Decides on a request. A structure, because the compiler fails on functions with a typed error as generic
-    /// arguments.
-    package struct Handler: Sendable {
-        let decide: Decision
-    }
-
+    /// Decides on a request.
     typealias Decision = @Sendable (Service, Call) throws(ServiceError) -> BodyAdmission
 
-    package typealias Table = RouteTable<Handler>
-
     /// All resources, in the order of the documents.
-    package static let routes = Table(
+    package static let routes = RouteTable(
         [
-            .init(PathTemplate.task("classify"), .post(.infer, "classify", run(ClassifyTask.self, ClassifyQuery()))),
+            .init(PathTemplate.task("classify"), .post(.infer, "classify", predicted(ClassifyTask.prediction))),
             .init(
                 PathTemplate.model("/v1/models", "predict"),
-                .post(.infer, "predict", run(PredictTask.self, ClassifyQuery()))),
+                .post(.infer, "predict", predicted(PredictTask.prediction))),
             observation(.detect), observation(.segment), observation(.keypoints), observation(.embed),
             .init(["/v1/models"], .get(.read, "models", computed(ModelsHandler.list))),
             .init(PathTemplate.model("/v1/models"), .get(.read, "model", computed(ModelsHandler.describe))),
@@ -58,7 +50,7 @@ extension Service {
                 .get(.read, "model_configuration", answered(MetadataHandler.configuration))),
             .init(
                 PathTemplate.model("/v2/models", "infer"),
-                .post(.infer, "model_infer", predicted(InferHandler.init))),
+                .post(.infer, "model_infer", predicted(InferHandler.prediction))),
             .init(
                 PathTemplate.model("/v2/models", "stats") + ["/v2/models/stats"],
                 .get(.read, "model_statistics", computed(StatisticsHandler.respond))),
@@ -79,12 +71,14 @@ extension Service {
         ] + dialects)
 
     /// Suggests resources for unknown paths.
-    package static let nearest = NearestRoute(routes)
+    package static let nearest = NearestRoute(routes.suggested)
 
-    private static func observation(_ task: ObservationTask) -> Table.Resource {
+    private static func observation(_ task: ObservationTask) -> RouteTable.Resource {
         .init(
             PathTemplate.task(task.rawValue),
-            .post(.infer, task.rawValue, run(ObserveTask.self, ObserveQuery(task: task))))
+            .post(
+                .infer, task.rawValue, predicted { call throws(ServiceError) in try ObserveTask.prediction(call, task) }
+            ))
     }
 
     // MARK: Handlers
@@ -110,23 +104,19 @@ extension Service {
     }
 
     /// Answers a prediction.
-    /// - Parameter handler: creates the handler when the head has arrived.
-    static func predicted<Job: PredictionHandler>(
-        _ handler: @escaping @Sendable (Call) throws(ServiceError) -> Job
+    /// - Parameter prediction: reads the head.
+    static func predicted(
+        _ prediction: @escaping @Sendable (Call) throws(ServiceError) -> PredictionCall
     ) -> Decision {
-        { (service, call) throws(ServiceError) in try service.predict(try handler(call)) }
-    }
-
-    /// Answers the requests of a task.
-    /// - Parameter query: a query without parameters.
-    static func run<Job: PredictionTask>(_: Job.Type, _ query: Job.Query) -> Decision {
-        predicted { (call) throws(ServiceError) in try PredictionRunner<Job>(call, query) }
+        { (service, call) throws(ServiceError) in try service.predict(try prediction(call)) }
     }
 
     // MARK: Operations
 
     /// Made once, because it never changes.
-    private static let description = Result { () throws(ServiceError) in json(try OpenAPIDocument.text(routes)) }
+    private static let description = Result { () throws(ServiceError) in
+        json(try OpenAPIDocument.text(routes.documented))
+    }
     private static let healthy = json("{\"status\":\"ok\"}")
     private static let ready = json("{\"status\":\"ready\"}")
 
@@ -190,38 +180,20 @@ extension Service {
     }
 }
 
-extension RouteTable.Method where Handler == Service.Handler {
+extension RouteTable.Method {
     static func put(
-        _ access: AccessClass?, _ operation: String, changesModels: Bool = false,
-        _ decide: @escaping Service.Decision
-    ) -> Self {
-        .init(
-            method: .put, access: access, operation: operation, changesModels: changesModels,
-            handler: .init(decide: decide))
-    }
+        _ access: AccessClass?, _ operation: String, changesModels: Bool = false, _ decide: @escaping Service.Decision
+    ) -> Self { .init(.put, access, operation, changesModels: changesModels, decide) }
 
     static func delete(
-        _ access: AccessClass?, _ operation: String, changesModels: Bool = false,
-        _ decide: @escaping Service.Decision
-    ) -> Self {
-        .init(
-            method: .delete, access: access, operation: operation, changesModels: changesModels,
-            handler: .init(decide: decide))
-    }
+        _ access: AccessClass?, _ operation: String, changesModels: Bool = false, _ decide: @escaping Service.Decision
+    ) -> Self { .init(.delete, access, operation, changesModels: changesModels, decide) }
 
-    static func get(
-        _ access: AccessClass?, _ operation: String,
-        _ decide: @escaping Service.Decision
-    ) -> Self {
-        .init(method: .get, access: access, operation: operation, handler: .init(decide: decide))
+    static func get(_ access: AccessClass?, _ operation: String, _ decide: @escaping Service.Decision) -> Self {
+        .init(.get, access, operation, changesModels: false, decide)
     }
 
     static func post(
-        _ access: AccessClass?, _ operation: String, changesModels: Bool = false,
-        _ decide: @escaping Service.Decision
-    ) -> Self {
-        .init(
-            method: .post, access: access, operation: operation, changesModels: changesModels,
-            handler: .init(decide: decide))
-    }
+        _ access: AccessClass?, _ operation: String, changesModels: Bool = false, _ decide: @escaping Service.Decision
+    ) -> Self { .init(.post, access, operation, changesModels: changesModels, decide) }
 }

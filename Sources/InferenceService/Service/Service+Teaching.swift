@@ -4,29 +4,29 @@ internal import Tasks
 
 /// The rows of the table of routes for taught models.
 extension Service {
-    static let taughtList = Table.Resource(
+    static let taughtList = RouteTable.Resource(
         ["/v1/taught"], .get(.read, "taught_models", answered(TaughtHandler.list)))
 
-    static let taughtModel = Table.Resource(
+    static let taughtModel = RouteTable.Resource(
         ["/v1/taught/{name}"],
         .get(.read, "taught_model", answered(TaughtHandler.describe)),
         .put(.teach, "create_taught_model", answered(TaughtHandler.create)),
         .delete(.teach, "delete_taught_model", answered(TaughtHandler.delete)))
 
-    static let taughtExamples = Table.Resource(
+    static let taughtExamples = RouteTable.Resource(
         ["/v1/taught/{name}/examples"],
         .get(.teach, "examples", answered(TaughtHandler.examples)),
         .post(.teach, "teach", answered(ExamplesHandler.respond)))
 
-    static let taughtExample = Table.Resource(
+    static let taughtExample = RouteTable.Resource(
         ["/v1/taught/{name}/examples/{id}"], isSuggested: false,
         .delete(.teach, "forget_example", answered(TaughtHandler.forgetExample)))
 
-    static let taughtClasses = Table.Resource(
+    static let taughtClasses = RouteTable.Resource(
         ["/v1/taught/{name}/classes"], isSuggested: false,
         .delete(.teach, "forget_class", answered(TaughtHandler.forgetClass)))
 
-    static let taughtVersion = Table.Resource(
+    static let taughtVersion = RouteTable.Resource(
         ["/v1/taught/{name}/versions/{version}/serve"],
         .post(.teach, "serve_taught_version", answered(TaughtHandler.serve)))
 }

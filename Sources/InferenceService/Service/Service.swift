@@ -1,5 +1,4 @@
 package import Dialects
-internal import FlowControl
 package import HTTPServer
 package import HTTPWire
 internal import Inference
@@ -99,7 +98,7 @@ package final class Service: HTTPResponder {
             if isCounted {
                 try clients.check(sender, rate: live.settings.clientRate, most: live.settings.clientInFlight)
             }
-            return try method.handler.decide(
+            return try method.decide(
                 self,
                 Call(
                     parts: parts, path: match.path, head: head, live: live, place: place, sender: sender,
@@ -112,7 +111,7 @@ package final class Service: HTTPResponder {
 
     /// Refuses a request to teach, or to change the set of models, if its origin does not permit it.
     private static func checkOrigin(
-        _ origin: RequestOrigin, of method: Table.Method, _ live: LiveSettings
+        _ origin: RequestOrigin, of method: RouteTable.Method, _ live: LiveSettings
     ) throws(ServiceError) {
         if method.access == .teach {
             try TeachingControl.check(origin, hasTokens: live.access.hasTokens, settings: live.settings)
@@ -145,19 +144,21 @@ package final class Service: HTTPResponder {
 
     /// The answer to `OPTIONS *`, which asks for the server's general capabilities (RFC 9110, 9.3.7).
     private static let serverOptions = HTTPResponse(
-        status: .noContent, fields: [("Allow", "GET, HEAD, POST, OPTIONS")], body: [])
+        status: .noContent, fields: [("Allow", (routes.allowed + [.options]).map(\.rawValue).joined(separator: ", "))],
+        body: [])
+
     package func errorResponse(_ error: WireError, requestID: String) -> HTTPResponse {
         response(ServiceError(error), requestID: requestID)
     }
 
     // MARK: Routes
 
-    private func isOn(_ resource: Table.Resource, _ live: LiveSettings) -> Bool {
+    private func isOn(_ resource: RouteTable.Resource, _ live: LiveSettings) -> Bool {
         resource.dialect.map(live.settings.dialects.contains) ?? true
     }
 
     /// The resource of a path. The table takes precedence over the paths of Vertex AI's variables.
-    private func match(_ path: String, _ method: HTTPMethod, _ live: LiveSettings) -> Table.Match? {
+    private func match(_ path: String, _ method: HTTPMethod, _ live: LiveSettings) -> RouteTable.Match? {
         let found = Self.routes.match(path)
         if let found, found.hasVerb, found.resource.method(method) == nil || !isOn(found.resource, live),
             let named = Self.routes.match(path, verbs: false), named.resource.method(method) != nil,
@@ -167,15 +168,15 @@ package final class Service: HTTPResponder {
         }
         if let found, isOn(found.resource, live) { return found }
         guard live.settings.dialects.contains(.vertex) else { return found }
-        if path == vertex.health { return Table.Match(Self.vertexHealth) }
-        if path == vertex.predict { return Table.Match(Self.vertexPredict) }
+        if path == vertex.health { return RouteTable.Match(Self.vertexHealth) }
+        if path == vertex.predict { return RouteTable.Match(Self.vertexPredict) }
         return found
     }
 
     /// - Parameter place: set to the resource's, even if the request is refused.
     private func route(
         of head: RequestHead, _ live: LiveSettings, listener: Int, _ place: inout Place
-    ) throws(ServiceError) -> (Table.Match, Table.Method) {
+    ) throws(ServiceError) -> (RouteTable.Match, RouteTable.Method) {
         let path = head.target.path
         guard let match = match(path, head.method, live) else {
             throw ServiceError(
@@ -243,48 +244,11 @@ package final class Service: HTTPResponder {
     }
 
     /// Answers a prediction with the model that is chosen now, or shares the answer of an equal request.
-    func predict<Job: PredictionHandler>(_ job: Job) throws(ServiceError) -> BodyAdmission {
-        let choice = try choose(for: job)
-        return accept(job.call) { [self] (request) async throws(ServiceError) in
-            try await choice.answer(request, sharing(job.call, readsQuery: Job.readsQuery)) {
-                (request, choice) async throws(ServiceError) in try await job.respond(to: request, choice)
-            }
+    func predict(_ prediction: PredictionCall) throws(ServiceError) -> BodyAdmission {
+        let choice = try ModelChoice(for: prediction, shadows)
+        return accept(prediction.call) { [shared] (request) async throws(ServiceError) in
+            try await choice.answer(request, of: prediction, sharing: shared)
         }
-    }
-
-    /// The model of a request. Throws if there is no model of that name, or if its queue is full.
-    private func choose<Job: PredictionHandler>(for job: Job) throws(ServiceError) -> ModelChoice {
-        let call = job.call, (given, version) = job.asked
-        let isNamed = !given.isEmpty
-        let name = if isNamed { given } else { try job.defaultName() }
-        let claim = Claim(client: call.client?.number ?? 0)
-        if let taught, taught.owns(name) {
-            guard Job.answersTaughtModels else { throw taught.refusal(name) }
-            let ready = try taught.check(try taught.find(name), version: version)
-            if let refusal = ready?.limiter.announce(claim: claim) { throw ServiceError(refusal) }
-            return ModelChoice(
-                name: name, version: version, ready: ready, isNamed: isNamed, claim: claim, taught: taught)
-        }
-        let route =
-            version == nil ? shadows.route(name, call.head, sender: call.client, settings: call.live.settings) : nil
-        let asked = route.flatMap { $0.isShare ? $0.candidate : nil } ?? version
-        let ready: Model?
-        do throws(InferenceError) {
-            ready = try repository.readyModel(named: name, version: asked)
-        } catch {
-            throw ServiceError(error)
-        }
-        if let refusal = ready?.limiter.announce(claim: claim) { throw ServiceError(refusal) }
-        return ModelChoice(name: name, version: version, ready: ready, isNamed: isNamed, claim: claim, route: route)
-    }
-
-    /// The requests that may share a prediction's answer; nil for an answer that must not be shared.
-    /// - Parameter readsQuery: whether the route reads parameters of the query.
-    private func sharing(_ call: Call, readsQuery: Bool) -> SharedPredictions.Scope? {
-        guard let client = call.client else { return nil }
-        return SharedPredictions.Scope(
-            shared: shared, settingsNumber: call.live.number, deadline: call.live.settings.deadline,
-            maxDeadline: call.live.settings.maxDeadline, client: client, readsQuery: readsQuery)
     }
 
     /// Throws if the daemon is draining, or if a model that must be ready is not.
@@ -339,7 +303,7 @@ package final class Service: HTTPResponder {
 extension Place {
     /// - Parameter access: the class of the requested method.
     fileprivate init(
-        _ resource: Service.Table.Resource, access: AccessClass?, _ head: RequestHead, _ live: LiveSettings
+        _ resource: RouteTable.Resource, access: AccessClass?, _ head: RequestHead, _ live: LiveSettings
     ) {
         self.init()
         label = resource.label

@@ -15,8 +15,4 @@ enum NumberText {
     }
 
     static func milliseconds(_ nanoseconds: UInt64) -> String { decimal(Double(nanoseconds) / 1e6) }
-
-    static func right(_ text: String, _ width: Int) -> String {
-        String(repeating: " ", count: max(1, width - text.count)) + text
-    }
 }

@@ -1,3 +1,5 @@
+internal import SystemSupport
+
 extension BenchReport {
     /// The report as a text table with a line for each load.
     package var text: String {
@@ -13,9 +15,8 @@ extension BenchReport {
                 + "\(kinds), \(NumberText.decimal(steps.first?.plan.seconds ?? 0)) s"
                 + (steps.count > 1 ? " each" : ""),
             "",
-            NumberText.right(isOpenLoop ? "rate" : "connections", 11)
-                + ["answers/s", "p50 ms", "p90 ms", "p99 ms", "p99.9 ms", "max ms"].map { NumberText.right($0, 11) }
-                .joined() + "  trouble",
+            [isOpenLoop ? "rate" : "connections", "answers/s", "p50 ms", "p90 ms", "p99 ms", "p99.9 ms", "max ms"]
+                .map { $0.right(11) }.joined() + "  trouble",
         ]
         for step in steps { lines.append(Self.row(step)) }
         lines.append("")
@@ -30,8 +31,8 @@ extension BenchReport {
 
     private static func row(_ step: StepResult) -> String {
         let first = step.offeredRate.map { NumberText.decimal($0) } ?? String(step.plan.connections)
-        let cells = [NumberText.decimal(step.successRate)] + latencies(step)
-        return NumberText.right(first, 11) + cells.map { NumberText.right($0, 11) }.joined() + "  " + trouble(step)
+        let cells = [first, NumberText.decimal(step.successRate)] + latencies(step)
+        return cells.map { $0.right(11) }.joined() + "  " + trouble(step)
     }
 
     /// The percentiles and the maximum latency, in milliseconds; dashes if nothing was measured.

@@ -110,7 +110,7 @@ package struct LatencyChart: Sendable {
             </style>
             <rect class="back" width="100%" height="100%"/>
             <text class="ink" x="20" y="30" font-size="18" font-weight="600">\(title)</text>
-            <text class="dim" x="20" y="52">\(Self.escaped(subtitle))</text>
+            <text class="dim" x="20" y="52">\(ReportPage.escaped(subtitle))</text>
             """
     }
 
@@ -199,7 +199,7 @@ package struct LatencyChart: Sendable {
         for index in labels.indices.dropFirst() { labels[index].y = max(labels[index].y, labels[index - 1].y + 17) }
         return labels.map { label in
             "<text class=\"n\(label.style.dropFirst())\" x=\"\(Self.plot.right + 12)\" y=\"\(Self.fixed(label.y))\" "
-                + "dy=\"0.35em\" font-weight=\"600\">\(Self.escaped(label.text))</text>"
+                + "dy=\"0.35em\" font-weight=\"600\">\(ReportPage.escaped(label.text))</text>"
         }
     }
 
@@ -211,19 +211,5 @@ package struct LatencyChart: Sendable {
         while text.hasSuffix("0") { text.removeLast() }
         if text.hasSuffix(".") { text.removeLast() }
         return text
-    }
-
-    static func escaped(_ text: String) -> String {
-        var result = ""
-        for character in text {
-            switch character {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            default: result.append(character)
-            }
-        }
-        return result
     }
 }

@@ -1,8 +1,8 @@
 internal import FileFormats
 internal import JSON
 
-/// An object in a file of facts: returns values by key, and notes those of a wrong type with their path.
-final class FactNode {
+/// An object in a file of facts. Programs wrote it, so 0 and 1 are flags, and a number such as 224.0 is an integer.
+final class FactNode: JSONMembers {
     let source: String
     let path: String
     private let members: [String: JSONValue]
@@ -31,31 +31,14 @@ final class FactNode {
     var problems: [FactProblem] { notes.problems }
     var keys: [String] { members.keys.sorted() }
 
-    func at(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
-
     func note(_ key: String, _ reason: String) {
-        notes.problems.append(FactProblem(source: source, reason: "\(at(key)): \(reason)"))
+        notes.problems.append(FactProblem(source: source, reason: "\(path(of: key)): \(reason)"))
     }
 
     /// Any value; nil if it is missing or null.
     func value(_ key: String) -> JSONValue? {
         guard let value = members[key], value != .null else { return nil }
         return value
-    }
-
-    func has(_ key: String) -> Bool { value(key) != nil }
-
-    private func read<T>(_ key: String, _ expected: String, _ convert: (JSONValue) -> T?) -> T? {
-        guard let value = value(key) else { return nil }
-        guard let result = convert(value) else {
-            note(key, "expected \(expected), found \(value.kind)")
-            return nil
-        }
-        return result
-    }
-
-    func text(_ key: String) -> String? {
-        read(key, "a string") { if case .string(let text) = $0 { text } else { nil } }
     }
 
     /// A string, or a number as text.
@@ -69,16 +52,6 @@ final class FactNode {
             case .integer(1): true
             default: nil
             }
-        }
-    }
-
-    func number(_ key: String) -> Double? { read(key, "a number", Self.number) }
-
-    static func number(_ value: JSONValue) -> Double? {
-        switch value {
-        case .integer(let number): Double(number)
-        case .number(let number) where number.isFinite: number
-        default: nil
         }
     }
 
@@ -98,15 +71,15 @@ final class FactNode {
     /// One number for all channels, or an array of 1 or 3 numbers.
     func numbers(_ key: String) -> [Double]? {
         read(key, "a number, or an array of 1 or 3 numbers") { value in
-            if let number = Self.number(value) { return [number] }
+            if let number = value.finite { return [number] }
             guard case .array(let elements) = value else { return nil }
-            let numbers = elements.compactMap(Self.number)
+            let numbers = elements.compactMap(\.finite)
             return numbers.count == elements.count && (numbers.count == 1 || numbers.count == 3) ? numbers : nil
         }
     }
 
     func object(_ key: String) -> FactNode? {
-        value(key).map { FactNode($0, source: source, path: at(key), notes: notes) }
+        value(key).map { FactNode($0, source: source, path: path(of: key), notes: notes) }
     }
 
     /// `[height, width]`, or one number for both.

@@ -21,7 +21,7 @@ package enum HuggingFaceReader {
             let found = fact(labels, node.has("id2label") ? "id2label" : "label2id")
             if isPlaceholder(labels) { sheet.placeholderLabels = found } else { sheet.labels = found }
         }
-        if let problem = node.text("problem_type") {
+        if let problem = node.string("problem_type") {
             sheet.multiLabel = fact(problem == "multi_label_classification", "problem_type")
         }
         if case .array(let names)? = node.value("architectures"), case .string(let name)? = names.first {
@@ -34,7 +34,7 @@ package enum HuggingFaceReader {
                 Fact($0, source: source, key: key, basis: .preset)
             }
         }
-        sheet.name = fact(node.text("_name_or_path").flatMap { $0.isEmpty ? nil : $0 }, "_name_or_path")
+        sheet.name = fact(node.string("_name_or_path").flatMap { $0.isEmpty ? nil : $0 }, "_name_or_path")
         // `image_size` is not read: it is the size for which positions were trained, not the processor's (DINOv2: 518
         // and 224).
         sheet.problems = node.problems
@@ -88,7 +88,7 @@ package enum HuggingFaceReader {
         do throws(FormatError) {
             let node = FactNode(try JSONFile.read(text), source: source)
             var modes: [(name: String, key: String)] = []
-            if let mode = node.text("pooling_mode") { modes.append((mode, "pooling_mode: \(mode)")) }
+            if let mode = node.string("pooling_mode") { modes.append((mode, "pooling_mode: \(mode)")) }
             for (key, name) in [
                 ("pooling_mode_cls_token", "cls"), ("pooling_mode_mean_tokens", "mean"),
                 ("pooling_mode_max_tokens", "max"), ("pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len"),
@@ -142,7 +142,7 @@ private struct PreprocessorReading {
     init(node: FactNode, modelType: String?) {
         self.node = node
         self.modelType = modelType
-        type = node.text("image_processor_type") ?? node.text("feature_extractor_type")
+        type = node.string("image_processor_type") ?? node.string("feature_extractor_type")
         defaults =
             type.flatMap(ProcessorDefaults.named)
             ?? (type == nil ? modelType.flatMap(ProcessorDefaults.ofModelType) : nil)
@@ -152,7 +152,7 @@ private struct PreprocessorReading {
     private var origin: String { defaults.map { "default of \($0.className)" } ?? "transformers' usual default" }
 
     /// The key of a value, or the name of its default.
-    private func key(_ key: String) -> String { node.has(key) ? node.at(key) : origin }
+    private func key(_ key: String) -> String { node.has(key) ? node.path(of: key) : origin }
 
     private func fact<Value>(_ value: Value, _ key: String) -> Fact<Value> {
         Fact(value, source: node.source, key: self.key(key), basis: basis(key))
@@ -162,7 +162,7 @@ private struct PreprocessorReading {
     private func basis(_ keys: String...) -> FactBasis { keys.contains(where: node.has) ? .stated : .preset }
 
     private func refuse(_ sheet: inout FactSheet, _ key: String, _ reason: String) {
-        sheet.unsupported.append(Fact(reason, source: node.source, key: node.at(key)))
+        sheet.unsupported.append(Fact(reason, source: node.source, key: node.path(of: key)))
     }
 
     func fill(_ sheet: inout FactSheet) {
@@ -181,7 +181,7 @@ private struct PreprocessorReading {
         let key = ["do_flip_channel_order", "do_flip_channels"].first(where: node.has)
         let unsaid = defaults?.flips == true ? origin : "RGB, as in all other processors"
         sheet.order = Fact(
-            flips ? .bgr : .rgb, source: node.source, key: key.map(node.at) ?? unsaid,
+            flips ? .bgr : .rgb, source: node.source, key: key.map(node.path(of:)) ?? unsaid,
             basis: key == nil ? .preset : .stated)
         if let divisor = node.number("size_divisor"), divisor > 1 {
             refuse(&sheet, "size_divisor", "\"size_divisor\": a size that depends on the picture is not supported")
@@ -254,7 +254,7 @@ private struct PreprocessorReading {
             guard let crop else {
                 return refuse(&sheet, "do_resize", "pictures are neither scaled nor cropped: they have any size")
             }
-            return framed(.none, crop, node.at("do_resize"))
+            return framed(.none, crop, node.path(of: "do_resize"))
         }
         guard let size = size(&sheet) else { return }
         let key = self.key("size")
@@ -288,7 +288,7 @@ private struct PreprocessorReading {
         }
     }
 
-    private var keyOfShare: String { node.has("crop_pct") ? node.at("crop_pct") : "default crop_pct" }
+    private var keyOfShare: String { node.has("crop_pct") ? node.path(of: "crop_pct") : "default crop_pct" }
 
     private func share(_ usual: Double, _ sheet: inout FactSheet) -> Double? {
         let share = node.number("crop_pct") ?? usual
@@ -413,11 +413,11 @@ private struct PreprocessorReading {
             form.dividesTwice = again && normalizes
         }
         // A mean of 0 and a deviation of 1 mean no normalization; their source is then another key, or the class.
-        let unsaid = knows && node.has("do_normalize") ? node.at("do_normalize") : origin
+        let unsaid = knows && node.has("do_normalize") ? node.path(of: "do_normalize") : origin
         sheet.normalization = Fact(
             form, source: node.source, key: normalizes ? key("image_mean") : unsaid,
             parts: [
-                .scale: rescales ? key("rescale_factor") : node.at("do_rescale"), .offset: key("rescale_offset"),
+                .scale: rescales ? key("rescale_factor") : node.path(of: "do_rescale"), .offset: key("rescale_offset"),
                 .mean: normalizes ? key("image_mean") : unsaid,
                 .std: normalizes || again ? key("image_std") : unsaid, .secondDivision: key("include_top"),
             ],

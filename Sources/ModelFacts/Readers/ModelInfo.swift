@@ -1,4 +1,5 @@
 internal import FileFormats
+internal import JSON
 
 /// The facts in `rt_info/model_info` of an OpenVINO IR, with Model API's defaults for omitted values.
 struct ModelInfo {
@@ -130,7 +131,7 @@ struct ModelInfo {
     private mutating func numbers(_ key: String) -> [Double]? {
         guard let text = info[key], !text.trimmed.isEmpty else { return nil }
         let values = text.split { " ,[]()".contains($0) }.map {
-            PlainScalar.value(String($0)).flatMap(FactNode.number)
+            PlainScalar.value(String($0)).flatMap(\.finite)
         }
         let found = values.compactMap { $0 }
         guard found.count == values.count, found.count == 1 || found.count == 3 else {

@@ -42,7 +42,7 @@ package enum RoboflowReader {
             ("grayscale", "gray of three channels"),
         ] where isOn(key) {
             sheet.unsupported.append(
-                Fact("\"\(key)\": \(reason) is not supported", source: node.source, key: steps.at(key)))
+                Fact("\"\(key)\": \(reason) is not supported", source: node.source, key: steps.path(of: key)))
         }
         if !steps.has("auto-orient") {
             sheet.problems.append(
@@ -65,10 +65,10 @@ package enum RoboflowReader {
         {
             sheet.inputSize = Fact(
                 FactSize(height: height, width: width), source: source,
-                key: "\(resize.at("height")), \(resize.at("width"))")
+                key: "\(resize.path(of: "height")), \(resize.path(of: "width"))")
         }
-        let format = resize.text("format") ?? "Stretch to"
-        let key = resize.has("format") ? resize.at("format") : "Roboflow's default"
+        let format = resize.string("format") ?? "Stretch to"
+        let key = resize.has("format") ? resize.path(of: "format") : "Roboflow's default"
         let levels = ["Fit (black edges) in": 0, "Fit (white edges) in": 255, "Fit (grey edges) in": 114]
         let convention = "Roboflow's convention"
         if format == "Stretch to" {

@@ -22,11 +22,13 @@ package enum TimmReader {
         guard let node = isOld ? root : root.object("pretrained_cfg") else { return sheet }
         labels(root, node, &sheet)
         data(node, input: input, &sheet)
-        if let name = root.text("architecture") {
-            let tag = node.text("tag").map { $0.isEmpty ? "" : ".\($0)" } ?? ""
+        if let name = root.string("architecture") {
+            let tag = node.string("tag").map { $0.isEmpty ? "" : ".\($0)" } ?? ""
             sheet.name = Fact(name + tag, source: source, key: "architecture")
         }
-        if let license = node.text("license") { sheet.license = Fact(license, source: source, key: node.at("license")) }
+        if let license = node.string("license") {
+            sheet.license = Fact(license, source: source, key: node.path(of: "license"))
+        }
         switch root.integer("num_classes", in: 0...LabelTable.mostLabels) {
         case 0?: sheet.head = Fact(.features, source: source, key: "num_classes")
         case _?: sheet.task = Fact("classify", source: source, key: "num_classes")
@@ -44,13 +46,13 @@ package enum TimmReader {
             if areNumbers, case .object(let texts)? = holder.value("label_descriptions") {
                 names = names.map { name in texts[name].flatMap(PlainScalar.text) ?? name }
             }
-            sheet.labels = Fact(names, source: holder.source, key: holder.at(key))
+            sheet.labels = Fact(names, source: holder.source, key: holder.path(of: key))
             return
         }
     }
 
     private static func key(_ key: String, of node: FactNode) -> String {
-        node.has(key) ? node.at(key) : "timm's default"
+        node.has(key) ? node.path(of: key) : "timm's default"
     }
 
     private static func fact<Value>(_ value: Value, _ name: String, of node: FactNode) -> Fact<Value> {
@@ -78,11 +80,11 @@ package enum TimmReader {
                 PictureFraming(resize, crop: size, floors: false), source: node.source, key: key("crop_mode", of: node),
                 parts: [
                     .resize:
-                        "\(key(sizeKey, of: node)), \(node.has(shareKey) ? node.at(shareKey) : "timm's default crop_pct")",
+                        "\(key(sizeKey, of: node)), \(node.has(shareKey) ? node.path(of: shareKey) : "timm's default crop_pct")",
                     .crop: key(sizeKey, of: node), .centering: "torchvision's center_crop",
                 ], basis: [sizeKey, shareKey, "crop_mode"].contains(where: node.has) ? .stated : .preset)
         }
-        switch node.text("crop_mode") ?? "center" {
+        switch node.string("crop_mode") ?? "center" {
         case "squash": framed(.exact(both))
         case "border":
             // If the picture is scaled to more than the input's size, its border is cropped again.
@@ -109,7 +111,7 @@ package enum TimmReader {
 
     /// Fills in the filter and the normalization.
     private static func values(_ node: FactNode, mean: [Double], _ sheet: inout FactSheet) {
-        let name = node.text("interpolation") ?? "bicubic"
+        let name = node.string("interpolation") ?? "bicubic"
         if let filter = PictureFilter(rawValue: name == "lanczos4" ? "lanczos" : name), filter != .linear,
             filter != .area
         {

@@ -97,7 +97,7 @@ package enum UltralyticsReader {
             sheet.unsupported.append(
                 Fact("\(channels) channels, where a picture has 1 or 3", source: node.source, key: "channels"))
         }
-        guard let task = node.text("task") else {
+        guard let task = node.string("task") else {
             if sheet.labels != nil, sheet.stride != nil {
                 sheet.head = Fact(.untoldYOLO, source: node.source, key: "names, stride")
             }

@@ -78,7 +78,7 @@ package enum Suppression {
         return means
     }
 
-    /// Intersection over union.
+    /// Intersection over union; 0 if the boxes do not intersect, even where their areas have no union.
     private static func overlap(_ one: Box, _ other: Box) -> Float {
         let both = Box(
             left: max(one.left, other.left), top: max(one.top, other.top), right: min(one.right, other.right),

@@ -127,7 +127,7 @@ package final class ModelRollout: Sendable {
             do throws(RolloutFile.Problem) {
                 try file.write(lacking)
             } catch {
-                return "\(sentence), without what was rolled back, which a restart forgets: \(error.message)"
+                return "\(sentence), without the versions rolled back, which a restart forgets: \(error.message)"
             }
             state.withLock { $0.saved = lacking }
             return sentence
@@ -154,7 +154,7 @@ package final class ModelRollout: Sendable {
                 let isNew = state.complaint != problem.message
                 state.complaint = problem.message
                 if !state.isRead { state.problem = file.shown(problem) }
-                let effect = state.isRead ? "what was read before counts" : "no version serves"
+                let effect = state.isRead ? "the previous file stays in effect" : "no version serves"
                 return Taken(sentence: isNew ? "\(problem.message); \(effect)" : nil)
             case .success(let record):
                 let wasProblem = state.complaint != nil, isFirst = !state.isRead

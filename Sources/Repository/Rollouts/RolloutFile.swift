@@ -133,11 +133,11 @@ package struct RolloutFile: Sendable, Hashable {
         }
         guard let kept else {
             throw Problem(
-                message: (obstacle ?? "the model has no numbered versions, beside which rollout.json could lie")
-                    + ", and there is no folder for what the daemon keeps (state_dir)")
+                message: (obstacle ?? "the model has no folder of numbered versions for rollout.json")
+                    + ", and no folder for data of the daemon is set (state_dir)")
         }
         let written = try writtenBeside()
-        let folder = String(kept[..<(kept.lastIndex(of: "/") ?? kept.endIndex)])
+        let folder = FilePath.parent(of: kept)
         try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let code = Self.replace(kept, with: record.text(over: Self.digest(of: written)))
         guard code == 0 else {
@@ -149,7 +149,7 @@ package struct RolloutFile: Sendable, Hashable {
 
     /// - Returns: 0 if the file was written, otherwise an errno(3).
     private static func replace(_ path: String, with text: [UInt8]) -> Int32 {
-        let folder = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
+        let folder = FilePath.parent(of: path)
         // The scanner skips hidden names.
         let work = "\(folder)/.\(name).\(getpid()).new"
         let file = open(work, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)

@@ -137,7 +137,7 @@ extension ModelRepository {
         // Name and version become names of folders.
         for name in [source.name, version.text]
         where name.utf8.count > 200 || name.contains("/") || name.first == "." || name.first == "_" {
-            throw .invalid("\"\(name.prefix(60))\" cannot be updated: it can be no name of a folder")
+            throw .invalid("\"\(name.prefix(60))\" cannot be updated: it cannot be the name of a folder")
         }
         return version
     }

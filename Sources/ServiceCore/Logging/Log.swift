@@ -1,24 +1,13 @@
 package import Choices
 internal import FlowControl
 package import JSON
-package import Settings
 internal import Synchronization
 package import SystemSupport
 
 /// Writes log lines to standard error: with priority prefixes for journald, without them for terminals, or as JSON
 /// objects. Its own thread writes them: see ``LogWriter``. Thread-safe.
 package final class Log: Sendable {
-    /// Importance, with syslog's numbers.
-    package enum Level: Int, Sendable, Comparable, CaseIterable {
-        case error = 3, warning = 4, notice = 5, info = 6, debug = 7
-
-        package static func < (a: Level, b: Level) -> Bool { a.rawValue > b.rawValue }
-
-        /// The name in settings.
-        package var name: String { "\(self)" }
-    }
-
-    /// The `rawValue` of the level, which may change while the daemon runs.
+    /// The `priority` of the level, which may change while the daemon runs.
     private let level: Atomic<Int>
     private let form: LogForm
     private let writer: LogWriter
@@ -26,8 +15,8 @@ package final class Log: Sendable {
     private let suppressed = Atomic<UInt64>(0)
 
     /// - Parameter descriptor: the descriptor to write to; by default standard error.
-    package init(level: Level, format: LogFormat, descriptor: Int32 = 2) throws(CommandError) {
-        self.level = Atomic(level.rawValue)
+    package init(level: LogLevel, format: LogFormat, descriptor: Int32 = 2) throws(CommandError) {
+        self.level = Atomic(level.priority)
         let form = LogForm(format)
         self.form = form
         writer = try LogWriter(descriptor: descriptor) { lost in
@@ -38,8 +27,8 @@ package final class Log: Sendable {
     }
 
     /// Changes the level and the format from now on.
-    package func use(level: Level, format: LogFormat) {
-        self.level.store(level.rawValue, ordering: .relaxed)
+    package func use(level: LogLevel, format: LogFormat) {
+        self.level.store(level.priority, ordering: .relaxed)
         form.use(format)
     }
 
@@ -68,10 +57,10 @@ package final class Log: Sendable {
     }
 
     /// True if lines of a level are written.
-    package func isEnabled(_ level: Level) -> Bool { level.rawValue <= self.level.load(ordering: .relaxed) }
+    package func isEnabled(_ level: LogLevel) -> Bool { level.priority <= self.level.load(ordering: .relaxed) }
 
     private func write(
-        _ level: Level, _ key: String?, _ message: () -> String, _ fields: (inout JSONWriter) -> Void = { _ in }
+        _ level: LogLevel, _ key: String?, _ message: () -> String, _ fields: (inout JSONWriter) -> Void = { _ in }
     ) {
         guard isEnabled(level) else { return }
         let text = message()
@@ -87,7 +76,7 @@ package final class Log: Sendable {
     /// Writes a line with named values in addition to the message, for JSON only; the message must contain them for
     /// text.
     package func line(
-        _ level: Level, message: (inout LogText) -> Void, fields: (inout JSONWriter) -> Void = { _ in }
+        _ level: LogLevel, message: (inout LogText) -> Void, fields: (inout JSONWriter) -> Void = { _ in }
     ) {
         guard isEnabled(level) else { return }
         writer.write(form.line(level, message: message, fields: fields), isImportant: level >= .notice)
@@ -98,17 +87,4 @@ package final class Log: Sendable {
 
     /// Like ``flush(within:)``, for a thread that may block.
     package func flushBlocking(within time: Duration) { writer.flushBlocking(within: time) }
-}
-
-extension Settings {
-    /// The level of the log.
-    package var level: Log.Level {
-        switch logLevel {
-        case .debug: .debug
-        case .info: .info
-        case .notice: .notice
-        case .warning: .warning
-        case .error: .error
-        }
-    }
 }

@@ -18,23 +18,23 @@ final class LogForm: Sendable {
 
     /// A line with its newline.
     func line(
-        _ level: Log.Level, message: (inout LogText) -> Void, fields: (inout JSONWriter) -> Void = { _ in }
+        _ level: LogLevel, message: (inout LogText) -> Void, fields: (inout JSONWriter) -> Void = { _ in }
     ) -> [UInt8] {
         isJSON.load(ordering: .relaxed) ? json(level, message, fields) : text(level, message)
     }
 
-    private func text(_ level: Log.Level, _ message: (inout LogText) -> Void) -> [UInt8] {
+    private func text(_ level: LogLevel, _ message: (inout LogText) -> Void) -> [UInt8] {
         var text = LogText()
         if isJournal {
             text.add("<")
-            text.add(level.rawValue)
+            text.add(level.priority)
             text.add(">")
         } else {
             // journald has its own time.
             Self.timestamp(&text)
             text.add(ascii: " ")
             if level > .info {
-                text.add(level.name)
+                text.add(level.rawValue)
                 text.add(": ")
             }
         }
@@ -45,7 +45,7 @@ final class LogForm: Sendable {
     }
 
     private func json(
-        _ level: Log.Level, _ message: (inout LogText) -> Void, _ fields: (inout JSONWriter) -> Void
+        _ level: LogLevel, _ message: (inout LogText) -> Void, _ fields: (inout JSONWriter) -> Void
     ) -> [UInt8] {
         var text = LogText()
         message(&text)
@@ -55,10 +55,8 @@ final class LogForm: Sendable {
             var time = LogText(capacity: 24)
             Self.timestamp(&time)
             writer.string(String(decoding: time.bytes, as: UTF8.self))
-            writer.key("level")
-            writer.string(level.name)
-            writer.key("message")
-            writer.string(String(decoding: text.bytes, as: UTF8.self))
+            writer.member("level", level.rawValue)
+            writer.member("message", String(decoding: text.bytes, as: UTF8.self))
             fields(&writer)
         }
         let isPlain = writer.bytes.allSatisfy { $0 < 0x7F }

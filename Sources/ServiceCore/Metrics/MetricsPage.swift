@@ -136,7 +136,7 @@ package struct MetricsPage {
         perModel("ocelli_model_load_failures_total", "Failed loads of a model.", .loadFailures, known, &text)
         perModel(
             "ocelli_goldens_failed_total",
-            "Versions of a model that answered their goldens otherwise, at a load or later.",
+            "Versions of a model whose answers differed from their goldens, at a load or later.",
             .goldensFailed, known, &text)
         perModel("ocelli_model_unloads_total", "Unloads of a model.", .unloads, known, &text)
         perModel(
@@ -163,8 +163,8 @@ package struct MetricsPage {
             }
         }
         gauge("ocelli_rollout_compared", "Items that both versions of a model's rollout have answered.") { $0.compared }
-        gauge("ocelli_rollout_agreed", "Of these, the items that they answered alike.") { $0.agreed }
-        gauge("ocelli_rollout_skipped", "Items that were to be compared while there was no room.") { $0.skipped }
+        gauge("ocelli_rollout_agreed", "Items that both versions answered in the same way.") { $0.agreed }
+        gauge("ocelli_rollout_skipped", "Items that were not compared because the comparison was busy.") { $0.skipped }
     }
 
     private var ready: [(ModelRecord, Model)] {
@@ -188,7 +188,7 @@ package struct MetricsPage {
         text.single("ocelli_taught_examples", .gauge, "Examples of all taught models.", taught.examples)
         text.single("ocelli_taught_bytes", .gauge, "Size of the files of all taught models.", taught.bytes)
         text.single(
-            "ocelli_taught_stale", .gauge, "Taught models whose embedder is another one now, or is not served.",
+            "ocelli_taught_stale", .gauge, "Taught models whose embedder has changed or is not served.",
             taught.stale)
         for (name, help, counter) in [
             (
@@ -413,7 +413,7 @@ package struct MetricsPage {
         text.sample("ocelli_reloads_total", [("result", "ok")], metrics[.reloadsSucceeded])
         text.sample("ocelli_reloads_total", [("result", "failed")], metrics[.reloadsFailed])
         text.single(
-            "ocelli_last_reload_successful", .gauge, "1 if the last reload succeeded, or there was none.",
+            "ocelli_last_reload_successful", .gauge, "1 if the last reload succeeded, or if there was no reload.",
             metrics[.lastReloadSucceeded])
         text.family(
             "ocelli_canaries_total", .counter, "Predictions made for the service manager's watchdog, by result.")

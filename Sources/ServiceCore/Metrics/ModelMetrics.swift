@@ -1,4 +1,4 @@
-internal import Inference
+import Inference
 
 /// The counts of one model, for all versions together.
 package final class ModelMetrics: Sendable {
@@ -47,4 +47,12 @@ package final class ModelMetrics: Sendable {
         add(cached ? .loadsCached : .loadsAnew)
         add(cached ? .loadCachedNanoseconds : .loadAnewNanoseconds, nanoseconds)
     }
+}
+
+/// The stages of a classified picture, in order: those of `Server-Timing`, and their total.
+package enum Stage: Int, Sendable, CaseIterable {
+    case recv, queue, decode, infer, postprocess, encode, total
+
+    /// The value of the label `stage`.
+    var name: String { "\(self)" }
 }

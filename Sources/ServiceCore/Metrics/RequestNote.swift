@@ -1,4 +1,5 @@
 internal import HTTPServer
+internal import HTTPWire
 package import Inference
 package import JSON
 package import WireFormats

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import HTTPWire
+package import HTTPWire
 internal import ImagePipeline
 internal import JSON
 internal import SystemSupport
@@ -11,35 +11,43 @@ package import WireFormats
 /// routes; a few lists come from the program. Tests check the result with a real validator, and real answers against
 /// it.
 package enum OpenAPIDocument {
+    /// One path of a resource.
+    package struct Path {
+        let template: PathTemplate
+        /// The number of the path among those of its resource.
+        let index: Int
+        let operations: [(method: HTTPMethod, name: String)]
+
+        package init(_ template: PathTemplate, _ index: Int, operations: [(method: HTTPMethod, name: String)]) {
+            (self.template, self.index, self.operations) = (template, index, operations)
+        }
+    }
+
     /// The document as JSON text.
-    package static func text<Handler>(_ table: RouteTable<Handler>) throws(ServiceError) -> String {
+    package static func text(_ paths: [Path]) throws(ServiceError) -> String {
         do {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            let data = try encoder.encode(try document(table))
+            let data = try encoder.encode(try document(paths))
             return String(decoding: data, as: UTF8.self)
         } catch {
             throw ServiceError(.internal, "the OpenAPI document cannot be made: \(error)")
         }
     }
 
-    private static func document<Handler>(_ table: RouteTable<Handler>) throws -> JSONValue {
+    private static func document(_ paths: [Path]) throws -> JSONValue {
         var document = try JSONValue.parse(Data(PackageResources.openapi_json))
         let operations = document["operations"]
-        var paths: [String: JSONValue] = [:]
-        // The routes of other servers' dialects have their own documents, and may be turned off.
-        for resource in table.resources where resource.dialect == nil {
-            for (index, template) in resource.templates.enumerated() {
-                var item: [String: JSONValue] = template.isFixed ? [:] : ["parameters": parameters(template)]
-                for method in resource.methods {
-                    item[method.method.rawValue.lowercased()] = operation(
-                        operations[method.operation], index, template)
-                }
-                paths[template.text] = .object(item)
+        var items: [String: JSONValue] = [:]
+        for path in paths {
+            var item: [String: JSONValue] = path.template.isFixed ? [:] : ["parameters": parameters(path.template)]
+            for (method, name) in path.operations {
+                item[method.rawValue.lowercased()] = operation(operations[name], path.index, path.template)
             }
+            items[path.template.text] = .object(item)
         }
         document["operations"] = .null
-        document["paths"] = .object(paths)
+        document["paths"] = .object(items)
         document["info"]["version"] = .string(OcelliVersion.number)
         document["components"]["schemas"]["error_code"]["enum"] = .array(
             ErrorCode.allCases.map { .string($0.rawValue) })

@@ -1,13 +1,14 @@
 package import HTTPServer
 internal import HTTPWire
-package import Settings
 package import SystemSupport
 
 extension HTTPRequest {
     /// The request's deadline.
-    /// - Parameter milliseconds: the time that the request gives; nil for the default of the settings.
-    package func deadline(_ milliseconds: Int?, settings: Settings) -> MonotonicInstant {
-        let time = milliseconds.map { Duration.milliseconds($0) } ?? .seconds(settings.deadline)
+    /// - Parameters:
+    ///   - milliseconds: the time that the request gives; nil if it gives none.
+    ///   - usual: the seconds of a request that gives no time (`deadline`).
+    package func deadline(_ milliseconds: Int? = nil, usual: Double) -> MonotonicInstant {
+        let time = milliseconds.map { Duration.milliseconds($0) } ?? .seconds(usual)
         // Count from the body's end: the time of a slow upload is the client's own, and has its own limits.
         return bodyReceived + time
     }

@@ -1,13 +1,15 @@
 internal import JSON
+internal import SystemSupport
 
 /// Suggests the resource nearest to an unknown path: misspelt, without a version, or in the form of another server.
 package struct NearestRoute: Sendable {
     private let templates: [PathTemplate]
     private let deepest: Int
 
-    /// Suggests the resources of a table.
-    package init<Handler>(_ table: RouteTable<Handler>) {
-        templates = table.resources.filter(\.isSuggested).flatMap(\.templates).filter { $0.parts != [.word("")] }
+    /// Suggests the paths of some templates.
+    package init(_ templates: [PathTemplate]) {
+        let templates = templates.filter { $0.parts != [.word("")] }
+        self.templates = templates
         deepest = templates.map(\.parts.count).max() ?? 0
     }
 

@@ -18,7 +18,7 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
     /// Its parts, from the first slash on.
     package let parts: [Part]
     /// The word after the last colon of the last part (`/v1/models/{name}:predict`); nil without one.
-    let verb: String?
+    package let verb: String?
 
     package init(stringLiteral text: String) { self.init(text) }
 
@@ -51,11 +51,13 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
         package var label: String?
         /// The identifier of a part of the model; nil if the path has none.
         package var id: String?
+
+        package init() {}
     }
 
     /// The values of the placeholders in a path; nil if the path does not match.
     /// - Parameter path: the parts of the path, as many as the template has.
-    func names(in path: [Substring]) -> Names? {
+    package func names(in path: [Substring]) -> Names? {
         var path = path
         if let verb {
             guard let last = path.last, let colon = last.lastIndex(of: ":"), last[colon...].dropFirst() == verb else {

@@ -14,7 +14,7 @@ package import WireFormats
 /// priority than others (``LongDecoding``).
 ///
 /// A request that holds a slot of a model has already waited for its turn, so its work runs on such a thread at once
-/// (``reading(_:_:)``, ``writing(_:_:)``). Short work runs in place, and costs a comparison.
+/// (``onThread(givingWay:_:)``, ``writing(_:_:)``). Short work runs in place, and costs a comparison.
 package final class WorkQueue: Sendable {
     private let limiter: InFlightLimiter
 
@@ -72,15 +72,6 @@ package final class WorkQueue: Sendable {
     }
 
     // MARK: In a slot
-
-    /// Reads a body of some length for a request that holds a slot, and returns the result. Like the decoding of large
-    /// pictures, a long read runs at low priority, in a slot for long requests.
-    package static func reading<Value: Sendable>(
-        _ bytes: Int, _ body: @escaping @Sendable (_ isCancelled: @Sendable () -> Bool) throws(ServiceError) -> Value
-    ) async throws(ServiceError) -> Value {
-        guard bytes > shortText else { return try body { Task.isCancelled } }
-        return try await onThread(givingWay: readingTime(bytes) >= Claim.long, body)
-    }
 
     /// Writes an answer from outputs of some length for a request that holds a slot, and returns the result.
     package static func writing<Value: Sendable>(

@@ -1,10 +1,10 @@
-internal import CSystem
-internal import FlowControl
-internal import FoundationEssentials
-internal import Glibc
-internal import Inference
-internal import Settings
-internal import SystemSupport
+import CSystem
+import FlowControl
+import FoundationEssentials
+import Glibc
+package import Inference
+import Settings
+import SystemSupport
 
 /// Tries models in a separate process: this program again, as `ocelli try-model`.
 package struct ChildLoadCheck: Sendable {
@@ -187,4 +187,11 @@ package struct ChildLoadCheck: Sendable {
         SIGSEGV: "SIGSEGV", SIGBUS: "SIGBUS", SIGABRT: "SIGABRT", SIGILL: "SIGILL", SIGFPE: "SIGFPE",
         SIGTRAP: "SIGTRAP", SIGSYS: "SIGSYS",
     ]
+}
+
+/// The outcome of runs on noise in a separate process.
+package enum ProbeOutcome: Sendable {
+    case seen(OutputProbe)
+    /// The reason why the model could not be run.
+    case impossible(String)
 }

@@ -3,6 +3,8 @@ package import HTTPServer
 package import HTTPWire
 package import Repository
 package import ServiceCore
+internal import Settings
+package import SystemSupport
 package import WireFormats
 
 /// The parts of the service that handlers use.
@@ -22,8 +24,8 @@ package final class ServiceParts: Sendable {
     }
 }
 
-/// A request for a resource, as it is known when its head has arrived.
-package struct Call: Sendable {
+/// A request for a resource, as it is known when its head has arrived. A class, because closures copy it.
+package final class Call: Sendable {
     package let parts: ServiceParts
     /// The values of the placeholders in the path.
     package let path: PathTemplate.Names
@@ -52,11 +54,16 @@ package struct Call: Sendable {
     /// The sender's claim on slots and in the work queue.
     package var claim: Claim { Claim(client: sender.number) }
 
+    /// The deadline of a request that gives none itself.
+    package func deadline(of request: HTTPRequest) -> MonotonicInstant {
+        request.deadline(usual: live.settings.deadline)
+    }
+
     /// Computes for a request in the client's turn, in the work queue.
     package func computed<Value: Sendable>(
         _ request: HTTPRequest, _ body: @escaping @Sendable () throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
-        try await parts.work.run(for: claim, until: request.deadline(nil, settings: live.settings)) {
+        try await parts.work.run(for: claim, until: deadline(of: request)) {
             (_) throws(ServiceError) in try body()
         }
     }
@@ -66,7 +73,7 @@ package struct Call: Sendable {
         _ request: HTTPRequest, _ body: @escaping @Sendable () throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
         try await parts.work.read(
-            request.body.count, for: claim, until: request.deadline(nil, settings: live.settings)
+            request.body.count, for: claim, until: deadline(of: request)
         ) { (_) throws(ServiceError) in try body() }
     }
 

@@ -2,10 +2,10 @@ package import FlowControl
 package import HTTPServer
 package import Inference
 package import JSON
-package import Repository
+internal import Repository
 internal import Rollout
 package import ServiceCore
-package import Settings
+internal import Settings
 package import WireFormats
 
 /// The query of a `classify` or `predict` request.
@@ -39,14 +39,17 @@ package struct ClassifyTask: PredictionTask {
 
     package static var answersTaughtModels: Bool { true }
 
-    package static func fits(_ model: Model, _ query: ClassifyQuery) -> Bool { model.isImageClassifier }
+    package static func unnamed(_ query: ClassifyQuery) -> UnnamedModel { .usual(.classification) }
+    package let inputs = PictureInputs()
+    package var forms: AnswerForms { AnswerForms() }
 
-    package static func defaultName(
-        _ query: ClassifyQuery, in repository: ModelRepository, _ settings: Settings
-    ) throws(ServiceError) -> String { try repository.defaultName(settings) }
+    /// A request for classes.
+    package static func prediction(_ call: Call) throws(ServiceError) -> PredictionCall {
+        try PredictionRunner<Self>(call, ClassifyQuery()).prediction
+    }
 
     package init(
-        _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, settings: borrowing Settings
+        _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, live: LiveSettings
     ) throws(ServiceError) {
         let labels = run.classLabels
         // `explain` works without labels.
@@ -61,9 +64,9 @@ package struct ClassifyTask: PredictionTask {
                     + "\"\(run.name)\"), found \"\(top)\"")
         }
         self.run = run
-        top = query.top ?? min(settings.top, labels?.count ?? 1)
+        top = query.top ?? min(live.settings.top, labels?.count ?? 1)
         threshold = query.threshold ?? 0
-        logsTopLabel = settings.logTopLabel
+        logsTopLabel = live.settings.logTopLabel
     }
 
     package func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<
@@ -96,7 +99,9 @@ package struct ClassifyTask: PredictionTask {
         ClassificationWriter.write(result, total: total, to: &writer)
     }
 
-    package func topLabel(of result: ClassificationResult) -> String? {
-        logsTopLabel ? result.classifications.first?.label : nil
+    package func note(_ result: ClassificationResult, in metrics: ServiceMetrics) -> OutputNote {
+        var note = OutputNote()
+        if logsTopLabel { note.topLabel = result.classifications.first?.label }
+        return note
     }
 }

@@ -2,45 +2,41 @@ internal import FlowControl
 internal import HTTPServer
 internal import HTTPWire
 internal import ImagePipeline
-internal import Inference
+package import Inference
 internal import JSON
 internal import ServiceCore
 internal import SystemSupport
 internal import WireFormats
 
 /// Runs the items of one request through a task: each item is predicted and written in a slot, timed and counted.
-struct ItemsRun<Job: PredictionTask>: Sendable {
+struct ItemsRun<Job: PredictionTask>: AnswerFormat {
     let job: Job
     let request: RunRequest
-    let metrics: ServiceMetrics
+    let slots: SlotRun
     /// The form in which to show the model's input instead of its answer; nil for an answer.
     let explain: PictureQuery.Explanation?
-    var slots: SlotRun { SlotRun(model: request.model, options: request.options, metrics: metrics) }
 
     /// The answer for one item, or for a list.
     /// - Parameters:
     ///   - isList: whether the answer is a list.
     ///   - taken: the slot in which the items were read.
     func answer(
-        _ items: [Job.Item], isList: Bool, taken: Slot? = nil
+        _ items: [Item], isList: Bool, taken: Slot? = nil
     ) async throws(ServiceError) -> HTTPResponse {
         if let explain { return try await explanation(of: items, as: explain, taken: taken) }
-        guard !isList, items.count == 1, let item = items.first else {
-            taken?.release()
-            return try await list(items)
-        }
-        let slot = try await slots.slot(work: job.pictureTime(of: item), taken: taken)
-        defer { slot.release() }
-        let written = try await results(of: [item], in: slot, isList: false)[0].get()
-        return negotiated(
+        return try await slots.answer(items, isList: isList, taken: taken, as: self)
+    }
+
+    func answer(_ part: Written) -> HTTPResponse {
+        negotiated(
             request.response(
-                written.bytes, type: written.type, times: written.times, encode: written.encode,
-                topLabel: written.topLabel, blanks: written.blanks, isBare: written.isBare, isWhole: written.isWhole,
-                shadow: written.shadow))
+                part.bytes, type: part.type ?? Self.json, times: part.times, encode: part.encode,
+                topLabel: part.note.topLabel,
+                blanks: part.blanks, isBare: part.type != nil, isWhole: part.note.isWhole, shadow: part.shadow))
     }
 
     private func negotiated(_ response: HTTPResponse) -> HTTPResponse {
-        guard job.isNegotiated else { return response }
+        guard job.forms.isNegotiated else { return response }
         var response = response
         response.fields.append(("Vary", "Accept"))
         return response
@@ -48,37 +44,38 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
 
     // MARK: In a slot
 
+    typealias Item = Job.Inputs.Item
+    private static var json: String { "application/json" }
+
+    func pictureTime(of item: Item) -> UInt64 { job.inputs.pictureTime(of: item) }
+
     /// One item's answer, written while its slot was held.
-    private struct Written: Sendable {
-        let type: String
+    struct Written: Sendable {
+        /// The media type of a body that has no header members; nil for JSON.
+        let type: String?
         let bytes: [UInt8]
-        /// True for a body that is not JSON, which has no header members.
-        let isBare: Bool
         let blanks: [JSONWriter.Blank]
         let times: StageTimes
         let encode: UInt64
-        let topLabel: String?
-        let isWhole: Bool
+        let note: OutputNote
         let shadow: ShadowWork?
     }
 
-    private func results(
-        of items: [Job.Item], in slot: Slot, isList: Bool
-    ) async -> [Result<Written, ServiceError>] {
+    func parts(for items: [Item], in slot: Slot, isList: Bool) async -> [Result<Written, ServiceError>] {
         let results = await job.predict(items, in: slot)
         var written: [Result<Written, ServiceError>] = []
         for (item, result) in zip(items, results) {
             do throws(InferenceError) {
                 written.append(.success(try await self.written(try result.get(), of: item, isList: isList)))
             } catch {
-                written.append(.failure(slots.failure(error, of: Job.itemKind)))
+                written.append(.failure(slots.failure(error, of: Job.Inputs.itemKind)))
             }
         }
         return written
     }
 
     private func written(
-        _ output: Job.Output, of item: Job.Item, isList: Bool
+        _ output: Job.Output, of item: Item, isList: Bool
     ) async throws(InferenceError) -> Written {
         guard job.writingTime(of: output) > WorkQueue.shortWriting else {
             return try written(output, of: item, isList: isList) { Task.isCancelled }
@@ -92,21 +89,20 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
     }
 
     private func written(
-        _ output: Job.Output, of item: Job.Item, isList: Bool, isCancelled: @escaping () -> Bool
+        _ output: Job.Output, of item: Item, isList: Bool, isCancelled: @escaping () -> Bool
     ) throws(InferenceError) -> Written {
         let begun = MonotonicInstant.now
-        let type: String, bytes: [UInt8], blanks: [JSONWriter.Blank], isBare: Bool
+        let type: String?, bytes: [UInt8], blanks: [JSONWriter.Blank]
         do throws(ImageError) {
-            if let form = job.form, form.joins || !isList,
+            if let form = job.forms.type, job.forms.joins || !isList,
                 let found = try job.bytes(of: output, isCancelled: isCancelled)
             {
-                (type, bytes, blanks, isBare) = (form.type, found, [], true)
+                (type, bytes, blanks) = (form, found, [])
             } else {
-                type = "application/json"
                 let text = try json(
                     output, total: begun.nanoseconds(since: request.received),
-                    hasHeader: !isList || Job.itemKind == .picture, isCancelled: isCancelled)
-                (bytes, blanks, isBare) = (text.bytes, text.blanks, false)
+                    hasHeader: !isList || Job.Inputs.itemKind == .picture, isCancelled: isCancelled)
+                (type, bytes, blanks) = (nil, text.bytes, text.blanks)
             }
         } catch {
             if case .cancelled = error { throw .stopped(at: .postprocess) }
@@ -114,13 +110,12 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         }
         let end = MonotonicInstant.now
         let encode = end.nanoseconds(since: begun)
-        metrics.record(
+        slots.metrics.record(
             output.times, recv: request.receiving, encode: encode, model: request.repositoryName,
             total: end.nanoseconds(since: request.received))
-        job.count(output, in: metrics)
         return Written(
-            type: type, bytes: bytes, isBare: isBare, blanks: blanks, times: output.times, encode: encode,
-            topLabel: job.topLabel(of: output), isWhole: job.isWhole(output),
+            type: type, bytes: bytes, blanks: blanks, times: output.times, encode: encode,
+            note: job.note(output, in: slots.metrics),
             shadow: request.route?.sample == nil ? nil : job.shadow(of: item, output))
     }
 
@@ -143,21 +138,17 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
 
     // MARK: Several
 
-    private func list(_ items: [Job.Item]) async throws(ServiceError) -> HTTPResponse {
-        let joined = job.form.flatMap { $0.joins ? $0.type : nil }
-        let outcomes = await slots.outcomes(
-            of: items, stopsAtFailure: joined != nil, work: { job.pictureTime(of: $0) }
-        ) { items, slot in await results(of: items, in: slot, isList: true) }
+    /// The media type of concatenated answers; nil for a list in JSON.
+    private var joined: String? { job.forms.joins ? job.forms.type : nil }
+    var failsAsAWhole: Bool { joined != nil }
+
+    func answer(_ outcomes: [ItemOutcome<Written>]) throws(ServiceError) -> HTTPResponse {
+        let joined = joined
         let begun = MonotonicInstant.now
         var sum = StageTimes(), encode: UInt64 = 0
         for outcome in outcomes {
             guard case .success(let item) = outcome.result else { continue }
-            // Items wait concurrently, so take the longest wait; the other stages are work, so add them up.
-            sum.queue = max(sum.queue, item.times.queue)
-            sum.decode &+= item.times.decode
-            sum.inference &+= item.times.inference
-            sum.postprocess &+= item.times.postprocess
-            for stage in item.times.stages { sum.add(stage) }
+            sum.add(concurrent: item.times)
             encode &+= item.encode
         }
         let text = joined == nil ? list(outcomes, sum, at: begun) : nil
@@ -168,19 +159,19 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         shadow?.isAlone = false
         return negotiated(
             request.response(
-                body, type: joined ?? "application/json", times: sum, encode: encode, blanks: text?.blanks ?? [],
+                body, type: joined ?? Self.json, times: sum, encode: encode, blanks: text?.blanks ?? [],
                 isBare: text == nil, isWhole: outcomes.allSatisfy(Self.isWhole), shadow: shadow))
     }
 
     private static func isWhole(_ outcome: ItemOutcome<Written>) -> Bool {
         switch outcome.result {
-        case .success(let item): item.isWhole
+        case .success(let item): item.note.isWhole
         case .failure(let error): error.isOfTheRequest
         }
     }
 
     private func list(_ outcomes: [ItemOutcome<Written>], _ sum: StageTimes, at now: MonotonicInstant) -> JSONWriter {
-        let kind = Job.itemKind.rawValue
+        let kind = Job.Inputs.itemKind.rawValue
         var writer = JSONWriter(capacity: 512 * outcomes.count)
         writer.object { writer in
             request.writeHeader(to: &writer)
@@ -190,7 +181,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
                     switch outcome.result {
                     case .success(let item): writer.raw(item.bytes, blanks: item.blanks)
                     case .failure(let error):
-                        metrics.failed(error)
+                        slots.metrics.failed(error)
                         writer.object { writer in
                             writer.member("error", "\(kind) \(outcome.index + 1): \(error.message)")
                             writer.member("code", error.code.rawValue)
@@ -212,7 +203,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         for outcome in outcomes {
             switch outcome.result {
             case .success(let item): body += item.bytes
-            case .failure(let error): throw error.prefixed("\(Job.itemKind.rawValue) \(outcome.index + 1): ")
+            case .failure(let error): throw error.prefixed("\(Job.Inputs.itemKind.rawValue) \(outcome.index + 1): ")
             }
         }
         return body
@@ -221,12 +212,12 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
     // MARK: The model's input
 
     private func explanation(
-        of items: [Job.Item], as form: PictureQuery.Explanation, taken: Slot?
+        of items: [Item], as form: PictureQuery.Explanation, taken: Slot?
     ) async throws(ServiceError) -> HTTPResponse {
         guard items.count == 1, let item = items.first else {
             throw .badRequest("query parameter \"explain\" shows one picture at a time: the body has \(items.count)")
         }
-        let pictures = job.pictures(of: item)
+        let pictures = job.inputs.pictures(of: item)
         guard pictures.count <= 1 else {
             let names = pictures.compactMap(\.input).map { "\"\($0)\"" }.joined(separator: ", ")
             throw .badRequest(
@@ -249,7 +240,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
                     givingWay: image, of: picture.input, options: request.options)
             }
         } catch {
-            throw slots.failure(error, of: Job.itemKind)
+            throw slots.failure(error, of: Job.Inputs.itemKind)
         }
         return try await WorkQueue.onThread { (_) throws(ServiceError) in
             try explanation(seen, as: form)
@@ -273,5 +264,14 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         } catch {
             throw ServiceError(.internal, "cannot encode the tensor: \(error)")
         }
+    }
+}
+
+extension StageTimes {
+    /// Adds the times of another item of the request: items wait concurrently, so the longest wait counts; the other
+    /// stages are work, which adds up.
+    package mutating func add(concurrent other: StageTimes) {
+        queue = max(queue, other.queue)
+        add(other)
     }
 }

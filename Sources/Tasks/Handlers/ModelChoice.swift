@@ -3,7 +3,8 @@ package import HTTPServer
 internal import HTTPWire
 package import Inference
 package import Repository
-package import Settings
+internal import ServiceCore
+internal import Settings
 package import SystemSupport
 package import WireFormats
 
@@ -21,30 +22,57 @@ package struct ModelChoice: Sendable {
     /// The client's claim on slots.
     package let claim: Claim
     /// The taught models, if `name` is one of them; `ready` is then its embedder.
-    package var taught: TaughtModels?
+    package private(set) var taught: TaughtModels?
     /// The request's part in the model's rollout; nil if it has none.
-    package var route: RolloutRoute?
+    package private(set) var route: RolloutRoute?
     /// The model that computes the answer; nil until it is known.
-    private(set) var settledOn: Settled?
+    private(set) var settledOn: Chosen?
 
-    // Wide: a record, in the order of its fields.
-    package init(
-        name: String, version: String?, ready: Model?, isNamed: Bool, claim: Claim, taught: TaughtModels? = nil,
-        route: RolloutRoute? = nil, settledOn: Settled? = nil
-    ) {
+    private init(name: String, version: String?, isNamed: Bool, claim: Claim) {
+        self.name = name
+        self.version = version
+        self.isNamed = isNamed
+        self.claim = claim
+        ready = nil
+    }
+
+    /// Chooses the model of a request. Throws if there is no model of that name, or if its queue is full.
+    package init(for prediction: PredictionCall, _ shadows: Shadows) throws(ServiceError) {
+        let call = prediction.call, repository = call.parts.repository, version = prediction.version
+        let isNamed = !prediction.name.isEmpty
+        let name =
+            isNamed
+            ? prediction.name
+            : try prediction.unnamed.name(in: repository, configured: call.live.settings.defaultModel)
+        let ready: Model?
+        if let taught = call.parts.taught, taught.owns(name) {
+            guard prediction.answersTaughtModels else { throw taught.refusal(name) }
+            ready = try taught.check(try taught.find(name), version: version)
+            self.taught = taught
+        } else {
+            let route = version == nil ? shadows.route(name, call) : nil
+            do throws(InferenceError) {
+                let asked = route.flatMap { $0.isShare ? $0.candidate : nil } ?? version
+                ready = try repository.readyModel(named: name, version: asked)
+            } catch {
+                throw ServiceError(error)
+            }
+            self.route = route
+        }
+        if let refusal = ready?.limiter.announce(claim: call.claim) { throw ServiceError(refusal) }
         self.name = name
         self.version = version
         self.ready = ready
         self.isNamed = isNamed
-        self.claim = claim
-        self.taught = taught
-        self.route = route
-        self.settledOn = settledOn
+        claim = call.claim
     }
 
     /// A loaded model with its files and all stages of a pipeline; for a taught model also its state.
-    package struct Settled: Sendable {
+    struct Chosen: Sendable {
         let model: Model
+        /// The name under which the model is served.
+        let name: String
+        /// The taught model with this embedder; nil for other models.
         var taught: TaughtRun?
     }
 
@@ -54,17 +82,17 @@ package struct ModelChoice: Sendable {
         var choice = self
         if let taught {
             guard version == nil, let run = taught.readyRun(name) else { return nil }
-            choice.settledOn = Settled(model: run.embedder, taught: run)
+            choice.settledOn = Chosen(model: run.embedder, name: run.name, taught: run)
         } else {
             guard let ready else { return nil }
-            choice.settledOn = Settled(model: ready)
+            choice.settledOn = Chosen(model: ready, name: name)
         }
         return choice
     }
 
     /// The choice of the serving version, for a request that was assigned to the candidate.
     var serving: ModelChoice {
-        ModelChoice(name: name, version: version, ready: nil, isNamed: isNamed, claim: claim, route: nil)
+        ModelChoice(name: name, version: version, isNamed: isNamed, claim: claim)
     }
 
     /// Computes the answer to a request.
@@ -76,18 +104,16 @@ package struct ModelChoice: Sendable {
     /// error is reported to the rollout, which ends the candidate. A late answer of the candidate leaves no time for
     /// the serving version; it is reported too, and ends the candidate if it is usual.
     package func answer(
-        _ request: HTTPRequest, _ sharing: SharedPredictions.Scope?, work: @escaping Work
+        _ request: HTTPRequest, of prediction: PredictionCall, sharing: SharedPredictions
     ) async throws(ServiceError) -> HTTPResponse {
         var request = request
         do throws(ServiceError) {
-            return if let sharing { try await sharing.answer(to: &request, by: self, compute: counted(work)) } else {
-                try await counted(work)(request, self)
-            }
+            return try await sharing.answer(&request, of: prediction, by: self, compute: counted(prediction.answer))
         } catch {
             guard let route, route.isShare else { throw error }
             if error.isLateInference { route.candidateWasLate(began: request.bodyReceived) }
             guard error.status == .internalServerError else { throw error }
-            let response = try await work(request, serving)
+            let response = try await prediction.answer(request, serving)
             route.candidateErred(error.message)
             return response
         }
@@ -116,55 +142,28 @@ package struct ModelChoice: Sendable {
         }
     }
 
-    /// Like ``model(in:deadline:)``, for routes on which the name is optional. After loading, a lazy model may turn out
-    /// not to fit; if the request does not name it, the next default model is used.
-    /// - Parameters:
-    ///   - fits: whether a model fits the route.
-    ///   - next: the name of the current default model.
+    /// Like ``model(in:deadline:)``, for routes on which the name is optional, and for taught models. After loading, a
+    /// lazy model may turn out not to fit; if the request does not name it, the next default model is used.
     func model(
-        in repository: ModelRepository, deadline: MonotonicInstant?, fits: (Model) -> Bool,
-        next: () throws(ServiceError) -> String
-    ) async throws(ServiceError) -> (model: Model, name: String) {
-        if let ready, isNamed || fits(ready) { return (ready, name) }
+        for call: Call, or unnamed: UnnamedModel, until deadline: MonotonicInstant?
+    ) async throws(ServiceError) -> Chosen {
+        if let taught {
+            let run =
+                if let settled = settledOn?.taught { settled } else {
+                    try await taught.run(name, version: version, deadline: deadline)
+                }
+            return Chosen(model: run.embedder, name: run.name, taught: run)
+        }
+        if let ready, isNamed || unnamed.fits(ready) { return Chosen(model: ready, name: name) }
+        let repository = call.parts.repository
         var choice = self
         var model = try await choice.model(in: repository, deadline: deadline)
-        while !isNamed, !fits(model) {
-            let name = try next()
+        while !isNamed, !unnamed.fits(model) {
+            let name = try unnamed.name(in: repository, configured: call.live.settings.defaultModel)
             guard name != choice.name else { break }
-            choice = ModelChoice(name: name, version: nil, ready: nil, isNamed: false, claim: claim)
+            choice = ModelChoice(name: name, version: nil, isNamed: false, claim: claim)
             model = try await choice.model(in: repository, deadline: deadline)
         }
-        return (model, choice.name)
-    }
-}
-
-extension ModelRepository {
-    /// The name of the model for a request that names none.
-    package func defaultName(
-        for purpose: DefaultModel.Purpose = .classification, _ settings: Settings
-    ) throws(ServiceError) -> String {
-        switch defaultModel(for: purpose, configured: settings.defaultModel) {
-        case .model(let name, _): return name
-        case .undecided(let name):
-            throw ServiceError(
-                .modelNotFound,
-                "no default model: the model.json of \"\(name)\" has values to decide (\"$decide\"), so name the model "
-                    + "in the path or the query, or finish model.json (`ocelli check` lists the values)")
-        case .none: throw ServiceError(.modelNotFound, purpose.absence)
-        }
-    }
-}
-
-extension DefaultModel.Purpose {
-    /// The message if there is no such model.
-    fileprivate var absence: String {
-        switch self {
-        case .classification:
-            "no model is an image classifier (one image input, one output with labels): name a model in the path, "
-                + "/v1/models/{name}/predict; /v1/models lists the models"
-        case .task(let task):
-            "no model gives \(task.gives): a bundle declares it by an output of type \"\(task.outputType)\"; "
-                + "/v1/models lists the models"
-        }
+        return Chosen(model: model, name: choice.name)
     }
 }

@@ -28,7 +28,12 @@ package struct ModelsHandler: CallHandler {
         let records = Dictionary(grouping: repository.records, by: \.name)
         writer.object { writer in
             writer.key("default")
-            if let name = try? repository.defaultName(call.live.settings) { writer.string(name) } else { writer.null() }
+            let usual = UnnamedModel.usual(.classification)
+            if let name = try? usual.name(in: repository, configured: call.live.settings.defaultModel) {
+                writer.string(name)
+            } else {
+                writer.null()
+            }
             writer.key("models")
             writer.array { writer in
                 for name in (records.keys + (taught?.names ?? [])).sorted() {

@@ -65,60 +65,20 @@ package final class SharedPredictions: Sendable {
     /// The number of requests that wait for a shared answer, including those for which it is computed.
     package var waiting: Int { sharing.waiting.requests }
 
-    /// The requests that may share an answer: those of one client, under the same settings.
-    package struct Scope: Sendable {
-        package let shared: SharedPredictions
-        /// The number of the settings that answer the request; unique.
-        package let settingsNumber: UInt64
-        /// The deadline in seconds of a request that gives none, and the longest that a request may give.
-        package let deadline: Double
-        package let maxDeadline: Double
-        package let client: ClientIdentity
-        /// True if the route reads `timeout_ms` in the query.
-        package let readsQuery: Bool
-
-        package init(
-            shared: SharedPredictions, settingsNumber: UInt64, deadline: Double, maxDeadline: Double,
-            client: ClientIdentity, readsQuery: Bool
-        ) {
-            self.shared = shared
-            self.settingsNumber = settingsNumber
-            self.deadline = deadline
-            self.maxDeadline = maxDeadline
-            self.client = client
-            self.readsQuery = readsQuery
-        }
-
-        /// Answers a prediction, or shares the answer of an equal one.
-        /// - Parameters:
-        ///   - request: gets the body of an equal request if its own was released.
-        ///   - choice: the version that answers the request.
-        func answer(
-            to request: inout HTTPRequest, by choice: ModelChoice, compute: @escaping ModelChoice.Work
-        ) async throws(ServiceError) -> HTTPResponse {
-            let isExplained = readsQuery && (request.head.target.query?.contains("explain") ?? false)
-            guard !isExplained, !Self.isRefused(request.head), let settled = choice.settled() else {
-                return shared.marked(try await compute(request, choice))
-            }
-            return try await shared.answer(to: &request, by: settled, self, compute: compute)
-        }
-
-        /// True if the client refuses a shared answer (RFC 9111 section 5.2.1).
-        private static func isRefused(_ head: RequestHead) -> Bool {
-            head.values(of: "cache-control").contains { value in
-                value.lowercased().split(separator: ",").contains { directive in
-                    let name = directive.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }
-                    return name == "no-store" || name == "no-cache"
-                }
-            }
-        }
-    }
-
-    private func answer(
-        to request: inout HTTPRequest, by choice: ModelChoice, _ scope: Scope, compute: @escaping ModelChoice.Work
+    /// Answers a prediction, or shares the answer of an equal one.
+    /// - Parameters:
+    ///   - request: gets the body of an equal request if its own was released.
+    ///   - choice: the version that answers the request.
+    func answer(
+        _ request: inout HTTPRequest, of prediction: PredictionCall, by choice: ModelChoice,
+        compute: @escaping ModelChoice.Work
     ) async throws(ServiceError) -> HTTPResponse {
+        let isExplained = prediction.readsQuery && (request.head.target.query?.contains("explain") ?? false)
+        guard !isExplained, !Self.isRefused(request.head), let choice = choice.settled() else {
+            return marked(try await compute(request, choice))
+        }
         let keeps = sharing.keeps
-        var hash = beginning(of: request, choice, scope, whole: keeps)
+        var hash = beginning(of: request, choice, prediction.call, whole: keeps)
         if keeps {
             try await Self.add(request.body, of: choice, to: &hash)
         } else {
@@ -126,7 +86,7 @@ package final class SharedPredictions: Sendable {
         }
         let asked = request
         let reply = await sharing.answer(
-            hash.finish(), Content(body: request.body), deadline: Self.deadline(of: request, scope), Self.failures
+            hash.finish(), Content(body: request.body), deadline: Self.deadline(of: request, prediction), Self.failures
         ) { content in
             do throws(ServiceError) {
                 let response = try await compute(asked.holding(content.body), choice)
@@ -145,6 +105,16 @@ package final class SharedPredictions: Sendable {
         }
     }
 
+    /// True if the client refuses a shared answer (RFC 9111 section 5.2.1).
+    private static func isRefused(_ head: RequestHead) -> Bool {
+        head.values(of: "cache-control").contains { value in
+            value.lowercased().split(separator: ",").contains { directive in
+                let name = directive.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }
+                return name == "no-store" || name == "no-cache"
+            }
+        }
+    }
+
     /// Adds `Cache-Status` to an answer that was not shared, if answers are cached.
     private func marked(_ response: HTTPResponse) -> HTTPResponse {
         guard sharing.keeps else { return response }
@@ -159,16 +129,16 @@ package final class SharedPredictions: Sendable {
 
     /// The time until which a request waits for another's answer. If the body contains the timeout, the equal request
     /// has the same timeout and ends the wait.
-    private static func deadline(of request: HTTPRequest, _ scope: Scope) -> MonotonicInstant {
-        let isAsked = scope.readsQuery && request.head.target.query != nil
+    private static func deadline(of request: HTTPRequest, _ prediction: PredictionCall) -> MonotonicInstant {
+        let isAsked = prediction.readsQuery && request.head.target.query != nil
         let parameters = isAsked ? (try? RequestParameter.all(request.head.target, form: [])) ?? [] : []
         if let asked = parameters.last(where: { $0.name == "timeout_ms" }).flatMap({ Int($0.value) }) {
             return request.bodyReceived + .milliseconds(asked)
         }
         let type = request.head.value(of: "content-type") ?? ""
-        let saysMore = !scope.readsQuery || namesJSON(type) || type.lowercased().hasPrefix("multipart/")
-        return request.bodyReceived
-            + .seconds(saysMore ? max(scope.deadline, scope.maxDeadline) : scope.deadline)
+        let saysMore = !prediction.readsQuery || namesJSON(type) || type.lowercased().hasPrefix("multipart/")
+        let usual = prediction.call.live.settings.deadline, most = prediction.call.live.settings.maxDeadline
+        return request.bodyReceived + .seconds(saysMore ? max(usual, most) : usual)
     }
 
     /// True if a media type contains "json", in any case. Written by hand: the standard library's search costs each
@@ -199,12 +169,12 @@ package final class SharedPredictions: Sendable {
     /// - Parameter whole: whether the key covers the whole body; otherwise requests with equal keys are compared by
     ///   their bodies.
     private func beginning(
-        of request: HTTPRequest, _ choice: ModelChoice, _ scope: Scope, whole: Bool
+        of request: HTTPRequest, _ choice: ModelChoice, _ call: Call, whole: Bool
     ) -> SipHash {
         var hash = SipHash(key: key)
         hash.update(whole ? 1 : 0)
-        hash.update(scope.client.sender)
-        hash.update(scope.settingsNumber)
+        hash.update(call.sender.sender)
+        hash.update(call.live.number)
         hash.update(choice.settledOn?.model.number ?? 0)
         hash.update(choice.settledOn?.taught?.generation ?? 0)
         hash.update(choice.name)

@@ -1,26 +1,69 @@
-package import FlowControl
-package import Inference
-package import ServiceCore
-package import WireFormats
+internal import FlowControl
+internal import HTTPServer
+internal import Inference
+internal import ServiceCore
+internal import WireFormats
 
 /// Runs the items of one request in slots of its model, and counts cancelled waits and predictions.
-package struct SlotRun: Sendable {
-    package let model: Model
-    package let options: PredictionOptions
-    package let metrics: ServiceMetrics
+///
+/// Every prediction goes the same way, whatever its format: its body is read, at once or in a slot; one item runs in
+/// the slot in which it was read, several run in a slot each; the format writes the answer.
+struct SlotRun: Sendable {
+    let model: Model
+    let options: PredictionOptions
+    let metrics: ServiceMetrics
 
-    package init(model: Model, options: PredictionOptions, metrics: ServiceMetrics) {
-        self.model = model
-        self.options = options
-        self.metrics = metrics
+    // MARK: The way of a request
+
+    /// Reads a body and answers it. A short body is read at once. A long one is read in a slot, because that takes as
+    /// long as a prediction, and as much memory.
+    /// - Parameters:
+    ///   - length: the number of bytes to read.
+    ///   - read: reads the body; its argument returns true once the client has disconnected.
+    ///   - answer: answers what was read; it gets the slot of a long body.
+    func answer<Read: Sendable>(
+        length: Int,
+        read: @escaping @Sendable (Model, _ isCancelled: @Sendable () -> Bool) throws(ServiceError) -> Read,
+        _ answer: (Read, _ taken: Slot?) async throws(ServiceError) -> HTTPResponse
+    ) async throws(ServiceError) -> HTTPResponse {
+        guard length > WorkQueue.shortText else { return try await answer(try read(model) { Task.isCancelled }, nil) }
+        let taken = try await slot(work: WorkQueue.readingTime(length))
+        defer { taken.release() }
+        // Like the decoding of large pictures, a long read runs at low priority.
+        let isLong = WorkQueue.readingTime(length) >= Claim.long
+        let found = try await WorkQueue.onThread(givingWay: isLong) { [model] (isCancelled) throws(ServiceError) in
+            try read(model, isCancelled)
+        }
+        return try await answer(found, taken)
     }
+
+    /// The answer for one item, or for several.
+    /// - Parameters:
+    ///   - isList: whether the answer for one item is a list.
+    ///   - taken: the slot in which the items were read.
+    func answer<Format: AnswerFormat>(
+        _ items: [Format.Item], isList: Bool = false, taken: Slot?, as format: Format
+    ) async throws(ServiceError) -> HTTPResponse {
+        guard !isList, items.count == 1, let item = items.first else {
+            taken?.release()
+            let outcomes = await outcomes(
+                of: items, stopsAtFailure: format.failsAsAWhole, work: { format.pictureTime(of: $0) }
+            ) { items, slot in await format.parts(for: items, in: slot, isList: true) }
+            return try await format.answer(outcomes)
+        }
+        let slot = try await slot(work: format.pictureTime(of: item), taken: taken)
+        defer { slot.release() }
+        return try await format.answer(try await format.parts(for: [item], in: slot, isList: false)[0].get())
+    }
+
+    // MARK: Slots
 
     /// Waits for a slot. The caller releases it after the answer is written, because slots limit memory.
     /// - Parameters:
     ///   - work: estimated nanoseconds of decoding the pictures, from their headers.
     ///   - taken: the slot in which the request was read. It is released and another one is taken if the work turns out
     ///     to need a long slot.
-    package func slot(work: UInt64 = 0, taken: Slot? = nil) async throws(ServiceError) -> Slot {
+    func slot(work: UInt64 = 0, taken: Slot? = nil) async throws(ServiceError) -> Slot {
         if let taken, work < Claim.long { return taken }
         taken?.release()
         do throws(AdmissionError) {
@@ -32,7 +75,7 @@ package struct SlotRun: Sendable {
     }
 
     /// The request's error for a failed prediction; counts cancellations.
-    package func failure(_ error: InferenceError, of kind: ItemKind) -> ServiceError {
+    func failure(_ error: InferenceError, of kind: ItemKind) -> ServiceError {
         if case .cancelled(let stage) = error { metrics.cancelled(stage) }
         return kind == .inputs ? ServiceError(ofInput: error) : ServiceError(error)
     }
@@ -43,7 +86,7 @@ package struct SlotRun: Sendable {
     ///     result.
     ///   - work: estimated nanoseconds of decoding an item's pictures.
     ///   - run: runs some of the items in a slot, which is released when it returns. Returns as many results.
-    package func outcomes<Item: Sendable, Value>(
+    func outcomes<Item: Sendable, Value>(
         of items: [Item], stopsAtFailure: Bool, work: @escaping @Sendable (Item) -> UInt64,
         run: @escaping @Sendable ([Item], Slot) async -> [Result<Value, ServiceError>]
     ) async -> [ItemOutcome<Value>] {
@@ -84,19 +127,29 @@ package struct SlotRun: Sendable {
     }
 }
 
-/// The kind of a request's items, with their name in answers and errors.
-package enum ItemKind: String {
-    /// Pictures: the answer of an item is complete, with the model's name.
-    case picture = "part"
-    /// Inputs by name: an error names the input.
-    case inputs = "item"
+/// The answers of one format.
+protocol AnswerFormat: Sendable {
+    associatedtype Item: Sendable
+    /// The answer of one item, as far as it is made in the item's slot.
+    associatedtype Part: Sendable
+
+    /// True if the failure of one item fails the request.
+    var failsAsAWhole: Bool { get }
+    /// Estimated nanoseconds of decoding an item's pictures.
+    func pictureTime(of item: Item) -> UInt64
+    /// Predicts for some items, several of them in one inference. Returns as many results, in the same order.
+    func parts(for items: [Item], in slot: Slot, isList: Bool) async -> [Result<Part, ServiceError>]
+    /// The answer of a single item, while its slot is held.
+    func answer(_ part: Part) async throws(ServiceError) -> HTTPResponse
+    /// The answer of several items, in order. If one that fails the request has failed, others may be missing.
+    func answer(_ parts: [ItemOutcome<Part>]) async throws(ServiceError) -> HTTPResponse
 }
 
 /// The outcome of one item of a request. A structure made by a method: see `IndexedOutcome` in Inference.
-package struct ItemOutcome<Value: Sendable>: Sendable {
+struct ItemOutcome<Value: Sendable>: Sendable {
     /// The number of the item, from 0.
-    package let index: Int
-    package let result: Result<Value, ServiceError>
+    let index: Int
+    let result: Result<Value, ServiceError>
 
     var isFailure: Bool {
         if case .failure = result { true } else { false }

@@ -3,10 +3,9 @@ package import HTTPServer
 package import ImagePipeline
 package import Inference
 package import JSON
-package import Repository
+internal import Repository
 internal import Rollout
 package import ServiceCore
-package import Settings
 internal import SystemSupport
 package import WireFormats
 
@@ -77,24 +76,25 @@ package struct ObserveQuery: TaskQuery {
 package struct ObserveTask: PredictionTask {
     private let run: RunRequest
     private let query: ObserveQuery
-    /// The form of the answer that `Accept` selects: a picture with its finds drawn, a mask as a picture with a
-    /// palette, or embeddings as 32-bit floats, little-endian, concatenated; nil for JSON.
-    package let form: BinaryForm?
+    /// Answers that `Accept` selects: a picture with its finds drawn, a mask as a picture with a palette, or embeddings
+    /// as 32-bit floats, little-endian, concatenated.
+    package let forms: AnswerForms
     /// The picture to answer instead of the finds; nil for the finds.
     private let picture: PictureForm?
     /// The stages from the first one to the stage for `explain`.
     private let way: [Pipeline.Stage]
-    package var isNegotiated: Bool { query.request.task != .keypoints }
-    package var takesOneOnly: Bool { picture != nil }
 
-    package static func fits(_ model: Model, _ query: ObserveQuery) -> Bool { model.tasks.contains(query.request.task) }
+    package static var answersTaughtModels: Bool { false }
+    package static func unnamed(_ query: ObserveQuery) -> UnnamedModel { .usual(.task(query.request.task)) }
+    package let inputs = PictureInputs()
 
-    package static func defaultName(
-        _ query: ObserveQuery, in repository: ModelRepository, _ settings: Settings
-    ) throws(ServiceError) -> String { try repository.defaultName(for: .task(query.request.task), settings) }
+    /// A request for the finds of a model.
+    package static func prediction(_ call: Call, _ task: ObservationTask) throws(ServiceError) -> PredictionCall {
+        try PredictionRunner<Self>(call, ObserveQuery(task: task)).prediction
+    }
 
     package init(
-        _ run: RunRequest, _ query: ObserveQuery, of request: HTTPRequest, settings: borrowing Settings
+        _ run: RunRequest, _ query: ObserveQuery, of request: HTTPRequest, live: LiveSettings
     ) throws(ServiceError) {
         let task = query.request.task
         guard run.model.tasks.contains(task) else {
@@ -105,13 +105,19 @@ package struct ObserveTask: PredictionTask {
         self.query = query
         picture = try Self.picture(query, of: request, run)
         way = try Self.way(query, run)
+        var forms = AnswerForms()
+        forms.isNegotiated = task != .keypoints
         switch task {
-        case .detect: form = picture.map { BinaryForm(type: $0.isJPEG ? "image/jpeg" : "image/png", joins: false) }
-        case .segment where request.accepts("image/png"): form = BinaryForm(type: "image/png", joins: false)
+        case .detect:
+            guard let picture else { break }
+            forms.type = picture.isJPEG ? "image/jpeg" : "image/png"
+            forms.onlyOne = "an answer that is a picture is for one (Accept)"
+        case .segment where request.accepts("image/png"): forms.type = "image/png"
         case .embed where request.accepts("application/octet-stream"):
-            form = BinaryForm(type: "application/octet-stream", joins: true)
-        default: form = nil
+            (forms.type, forms.joins) = ("application/octet-stream", true)
+        case .segment, .embed, .keypoints: break
         }
+        self.forms = forms
     }
 
     /// The form of an answer that is a picture; nil for JSON.
@@ -252,9 +258,14 @@ package struct ObserveTask: PredictionTask {
         }
     }
 
-    package func isWhole(_ output: Output) -> Bool {
-        let failures = output.result.pipeline?.stages.contains { $0.failures > 0 } ?? false
-        return !failures || Self.isWhole(output.result)
+    package func note(_ output: Output, in metrics: ServiceMetrics) -> OutputNote {
+        let result = output.result
+        metrics.found(result.count, task: query.request.task, model: run.name)
+        if let note = result.pipeline { metrics.record(note, model: run.name) }
+        let failures = result.pipeline?.stages.contains { $0.failures > 0 } ?? false
+        var note = OutputNote()
+        note.isWhole = !failures || Self.isWhole(result)
+        return note
     }
 
     private static func isWhole(_ result: ObservationResult) -> Bool {
@@ -268,10 +279,5 @@ package struct ObserveTask: PredictionTask {
                 }
             }
         }
-    }
-
-    package func count(_ output: Output, in metrics: ServiceMetrics) {
-        metrics.found(output.result.count, task: query.request.task, model: run.name)
-        if let note = output.result.pipeline { metrics.record(note, model: run.name) }
     }
 }

@@ -103,12 +103,9 @@ struct OutputWriter {
         writer.array { writer in
             for (index, entry) in best.prefix(top ?? .max) {
                 writer.object { writer in
-                    writer.key("index")
-                    writer.integer(index)
-                    writer.key("label")
-                    writer.string(entry.label)
-                    writer.key("value")
-                    writer.number(Float(entry.value))
+                    writer.member("index", index)
+                    writer.member("label", entry.label)
+                    writer.member("value", Float(entry.value))
                 }
             }
         }

@@ -1,30 +1,30 @@
 package import FlowControl
 package import HTTPServer
-internal import HTTPWire
-internal import ImagePipeline
 package import Inference
 package import JSON
 internal import Rollout
-internal import ServiceCore
-package import Settings
+package import ServiceCore
+internal import Settings
 package import WireFormats
 
 /// `POST /v1/models/{name}/predict`: runs any model, as described by its `model.json`.
 package struct PredictTask: PredictionTask {
     private let run: RunRequest
-    private let settings: Settings
     private let writer: OutputWriter
-    /// True if a prediction runs; false for `explain`, which needs only the picture among the inputs.
-    private let runs: Bool
-    package let isNegotiated: Bool
-    /// The form of the answer if it is the model's only output picture, as a file.
-    package let form: BinaryForm?
+    package let inputs: NamedInputs
+    /// The model's only output picture can be the answer, as a file.
+    package let forms: AnswerForms
 
-    package static var itemKind: ItemKind { .inputs }
-    package static var takesInputs: Bool { true }
+    package static var answersTaughtModels: Bool { false }
+    package static func unnamed(_ query: ClassifyQuery) -> UnnamedModel { .refused }
+
+    /// A request for a model's outputs.
+    package static func prediction(_ call: Call) throws(ServiceError) -> PredictionCall {
+        try PredictionRunner<Self>(call, ClassifyQuery()).prediction
+    }
 
     package init(
-        _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, settings: Settings
+        _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, live: LiveSettings
     ) throws(ServiceError) {
         try run.model.refusePipeline(run.name)
         let description = run.model.description
@@ -38,75 +38,15 @@ package struct PredictTask: PredictionTask {
                     + "found \"\(top)\"")
         }
         self.run = run
-        self.settings = settings
-        runs = query.picture.explain == nil
+        inputs = NamedInputs(
+            model: run.model, isWhole: query.picture.explain == nil, mostItems: live.settings.maxBatch)
         writer = OutputWriter(
             outputs: description.outputs, top: query.top, threshold: query.threshold, scoreWatch: run.model.scoreWatch)
-        isNegotiated = description.outputs.count { $0.kind == .image } == 1
-        form = isNegotiated && request.accepts("image/png") ? BinaryForm(type: "image/png", joins: false) : nil
+        var forms = AnswerForms()
+        forms.isNegotiated = description.outputs.count { $0.kind == .image } == 1
+        if forms.isNegotiated, request.accepts("image/png") { forms.type = "image/png" }
+        self.forms = forms
     }
-
-    // MARK: Inputs
-
-    package func item(_ image: EncodedImage, found: String) throws(ServiceError) -> DictionaryFeatureProvider {
-        if let input = run.model.description.imageInput { return [input.name: .image(image)] }
-        let names = run.model.description.inputs.map { "\"\($0.name)\"" }.joined(separator: ", ")
-        throw .invalidInput(
-            "expected JSON, {\"inputs\": {\"NAME\": VALUE}} with \(names): the model does not take one picture; found \(found)"
-        )
-    }
-
-    package func pictures(of item: DictionaryFeatureProvider) -> [ItemPicture] {
-        item.featureNames.compactMap { name in
-            guard case .image(let image)? = item.featureValue(for: name) else { return nil }
-            return ItemPicture(input: name, image: image)
-        }
-    }
-
-    package func pictureTime(of item: DictionaryFeatureProvider) -> UInt64 { run.model.pictureTime(of: item) }
-
-    package func reader(of request: HTTPRequest, _ form: FormParts?) -> BodyReader<DictionaryFeatureProvider>? {
-        let body = request.body, inputs = run.model.description.inputs, settings = settings, runs = runs
-        if let form {
-            guard let parts = form.item else { return nil }
-            return BodyReader { () throws(ServiceError) in
-                .init(items: [try FormItem(body: body, inputs: inputs, isWhole: runs).read(parts)], isList: false)
-            }
-        }
-        guard Self.isJSON(body, type: request.head.value(of: "content-type") ?? "") else { return nil }
-        return BodyReader { () throws(ServiceError) in
-            do throws(JSONError) {
-                let read = try body.withUnsafeBytes { (bytes) throws(JSONError) in
-                    try PredictBody(bytes, inputs: inputs, isWhole: runs, settings: settings)
-                }
-                return .init(items: read.items, isList: read.isBatch)
-            } catch {
-                throw ServiceError(error)
-            }
-        }
-    }
-
-    /// True if a body is JSON. The client's type decides if it names JSON or a picture; otherwise the first byte does,
-    /// because curl labels everything as a form.
-    package static func isJSON(_ body: HTTPBody, type: String) -> Bool {
-        let type = type.lowercased()
-        if type.hasPrefix("application/json") { return true }
-        if type.hasPrefix("image/") { return false }
-        return body.withUnsafeBytes { bytes in
-            let start = bytes.prefix(longestSpace)
-            guard let first = start.first(where: { !" \t\r\n".utf8.contains($0) }) else {
-                // No picture begins with that much space; the JSON reader reports the error.
-                return start.count < bytes.count
-            }
-            // No picture format begins with one of these.
-            return "{[\"-0123456789tfnN".utf8.contains(first) || bytes.starts(with: [0xEF, 0xBB, 0xBF])
-        }
-    }
-
-    /// The space at the beginning of a body that is skipped to find its first byte.
-    private static let longestSpace = 4096
-
-    // MARK: Outputs
 
     package func predict(
         _ items: [DictionaryFeatureProvider], in slot: Slot
@@ -116,12 +56,15 @@ package struct PredictTask: PredictionTask {
 
     package func shadow(of item: DictionaryFeatureProvider, _ prediction: Prediction) -> ShadowWork? {
         ShadowWork(
-            times: prediction.times, image: pictures(of: item).first?.image, answer: { ComparableAnswer(prediction) }
+            times: prediction.times, image: inputs.pictures(of: item).first?.image,
+            answer: { ComparableAnswer(prediction) }
         ) { [run] (model, sample, deadline, slot) in
             let options = run.options(for: sample, deadline: deadline)
             return Result(await model.predictions(of: [item], options: options, slot: slot).first)
         }
     }
+
+    package func note(_ prediction: Prediction, in metrics: ServiceMetrics) -> OutputNote { OutputNote() }
 
     package func writingTime(of prediction: Prediction) -> UInt64 {
         prediction.featureNames.reduce(0) { $0 &+ Self.writingTime(of: prediction.featureValue(for: $1)) }

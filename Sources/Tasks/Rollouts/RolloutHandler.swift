@@ -40,7 +40,7 @@ package struct RolloutHandler: CallHandler {
         let plan = try await call.read(request) { () throws(ServiceError) in try self.plan(request) }
         do throws(RolloutRefusal) {
             try await repository.setRollout(
-                of: name, plan, deadline: request.deadline(nil, settings: call.live.settings))
+                of: name, plan, deadline: call.deadline(of: request))
         } catch {
             throw ServiceError(error)
         }

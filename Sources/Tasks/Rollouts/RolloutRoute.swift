@@ -1,9 +1,9 @@
-package import HTTPWire
+internal import HTTPWire
 package import Inference
 internal import Repository
 internal import Rollout
-package import ServiceCore
-package import Settings
+internal import ServiceCore
+internal import Settings
 internal import SystemSupport
 
 /// The part of one request in a model's rollout, as decided when its head arrived.
@@ -41,15 +41,13 @@ package struct RolloutRoute: Sendable {
 
 extension Shadows {
     /// The part of a request that names no version in its model's rollout; nil if no candidate is compared.
-    package func route(
-        _ name: String, _ head: RequestHead, sender: ClientIdentity?, settings: Settings
-    ) -> RolloutRoute? {
+    func route(_ name: String, _ call: Call) -> RolloutRoute? {
         guard let rollout = repository.comparedRollout(of: name), let candidate = rollout.candidate else { return nil }
         let version = candidate.version
         var isShare = false
         if candidate.share > 0, (try? repository.readyModel(named: name, version: version)) ?? nil != nil {
-            let named = candidate.sticky.flatMap { head.value(of: $0.lowercased()) }
-            let key = named.map { StickyShare.number(Array($0.utf8)) } ?? sender?.sticky ?? 0
+            let named = candidate.sticky.flatMap { call.head.value(of: $0.lowercased()) }
+            let key = named.map { StickyShare.number(Array($0.utf8)) } ?? call.sender.sticky
             isShare = StickyShare.contains(
                 key, share: candidate.share, candidate: StickyShare.number(Array("\(name)\u{0}\(version)".utf8)))
         }
@@ -59,6 +57,7 @@ extension Shadows {
             name: name, rollout: rollout, candidate: version, isShare: isShare,
             sample: isSampled ? DecodedInput() : nil,
             shadows: self,
-            folder: settings.keepDifferences ? repository.stateFolder.map { DifferenceFolder(path: $0) } : nil)
+            folder: call.live.settings.keepDifferences ? repository.stateFolder.map { DifferenceFolder(path: $0) } : nil
+        )
     }
 }

@@ -1,4 +1,5 @@
 internal import FlowControl
+internal import HTTPWire
 internal import Inference
 package import Repository
 internal import Rollout

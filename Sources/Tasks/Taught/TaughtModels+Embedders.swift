@@ -28,12 +28,12 @@ extension TaughtModels {
         do throws(InferenceError) {
             model = try await repository.model(named: embedder.model, deadline: deadline)
         } catch .modelNotFound {
-            throw ServiceError(.modelNotReady, Self.absence(taught, embedder), retryAfter: 5)
+            throw ServiceError(.modelNotReady, Self.absence(taught, embedder))
         } catch {
             throw ServiceError(error)
         }
         guard await digests.digest(of: model) == embedder.digest else {
-            throw ServiceError(.modelNotReady, Self.change(taught, embedder, isKept: false), retryAfter: 5)
+            throw ServiceError(.modelNotReady, Self.change(taught, embedder, isKept: false))
         }
         return model
     }

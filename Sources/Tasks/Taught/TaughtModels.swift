@@ -43,7 +43,7 @@ package final class TaughtModels: Sendable {
     package func find(_ name: String) throws(ServiceError) -> TaughtModel {
         if let model = store.model(name) { return model }
         if let problem = store.problems[name] {
-            throw ServiceError(.modelNotReady, "the taught model \"\(name)\" cannot be read: \(problem)", retryAfter: 5)
+            throw ServiceError(.modelNotReady, "the taught model \"\(name)\" cannot be read: \(problem)")
         }
         throw ServiceError(.notFound, "there is no taught model \"\(name.prefix(80))\"; /v1/taught lists them")
     }

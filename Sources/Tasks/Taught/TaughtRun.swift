@@ -66,8 +66,7 @@ extension TaughtModels {
     private static func empty(_ name: String) -> ServiceError {
         ServiceError(
             .modelNotReady,
-            "the taught model \"\(name)\" has no examples yet: POST some to /v1/taught/\(name)/examples?label=",
-            retryAfter: 5)
+            "the taught model \"\(name)\" has no examples yet: POST some to /v1/taught/\(name)/examples?label=")
     }
 
     /// The number of a version in a path; nil without one.

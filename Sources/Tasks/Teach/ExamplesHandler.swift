@@ -22,7 +22,7 @@ package struct ExamplesHandler: CallHandler {
     package init(_ call: Call) throws(ServiceError) {
         let taught = try call.taughtModels()
         var query = TeachQuery()
-        try query.read(call.head.target, settings: call.live.settings)
+        try query.read(call.head.target, maxDeadline: call.live.settings.maxDeadline)
         let model = try taught.find(call.path.name)
         if let refusal = taught.readyEmbedder(model.view.state.embedder)?.limiter.announce(claim: call.claim) {
             throw ServiceError(refusal)
@@ -48,16 +48,16 @@ package struct ExamplesHandler: CallHandler {
         if let boundary = try FormParts.boundary(of: request) {
             form = try await FormParts.read(
                 request.body, boundary: boundary, most: settings.maxBatch, names: query.names, in: work, for: claim,
-                until: query.picture.options(of: request, settings: settings).deadline)
+                until: query.picture.options(of: request, deadline: settings.deadline).deadline)
         }
         if let form = form?.parameters, !form.isEmpty {
-            try query.read(request.head.target, form: form, settings: settings)
+            try query.read(request.head.target, form: form, maxDeadline: settings.maxDeadline)
         }
         guard query.picture.explain == nil else {
             throw .badRequest("query parameter \"explain\": examples are not shown; ask /v1/models/{embedder}/embed")
         }
         guard let label = query.label else { throw TeachQuery.missing }
-        var options = query.picture.options(of: request, settings: settings)
+        var options = query.picture.options(of: request, deadline: settings.deadline)
         options.claim = claim
         let model = try taught.find(call.path.name)
         let embedder = try await taught.teacher(of: model, deadline: options.deadline)

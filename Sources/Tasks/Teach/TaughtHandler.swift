@@ -24,7 +24,7 @@ package struct TaughtHandler: CallHandler {
         taught = try call.taughtModels()
     }
 
-    private func deadline(of request: HTTPRequest) -> MonotonicInstant { request.deadline(nil, settings: settings) }
+    private func deadline(of request: HTTPRequest) -> MonotonicInstant { request.deadline(usual: settings.deadline) }
 
     /// The answer with one changed taught model. Not in the work queue, which may refuse it: the change is already
     /// made.

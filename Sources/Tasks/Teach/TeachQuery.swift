@@ -1,17 +1,17 @@
 package import HTTPWire
-internal import ServiceCore
+package import ServiceCore
 internal import Teaching
 package import WireFormats
 
 /// The parameters of a request with examples.
 package struct TeachQuery: TaskQuery {
-    var picture = PictureQuery()
+    package var picture = PictureQuery()
     var label: String?
 
     package init() {}
-    var ownNames: [String] { ["label"] }
+    package var ownNames: [String] { ["label"] }
 
-    mutating func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool {
+    package mutating func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool {
         guard parameter.name == "label" else { return false }
         label = try Self.checked(parameter.value)
         return true

@@ -1,5 +1,6 @@
 internal import Inference
 internal import JSON
+internal import SystemSupport
 
 /// The body of an update: `{"examples": […], "epochs", "learning_rate", "mini_batch", "seed"}`.
 struct UpdateBody: Sendable {

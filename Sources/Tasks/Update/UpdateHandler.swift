@@ -1,11 +1,12 @@
-internal import FlowControl
+import FlowControl
 package import HTTPServer
-internal import HTTPWire
-internal import Inference
-internal import JSON
-internal import Repository
+import HTTPWire
+import Inference
+import JSON
+import Repository
 package import ServiceCore
-internal import Settings
+import Settings
+import Teaching
 package import WireFormats
 
 /// Answers `POST /v1/models/{name}/update`: creates a new version of an updatable Core ML model from examples.
@@ -21,7 +22,7 @@ package struct UpdateHandler: CallHandler {
         taught = try call.taughtModels()
         try call.refuseTaught()
         var query = UpdateQuery()
-        try query.read(call.head.target, settings: call.live.settings)
+        try query.read(call.head.target, maxDeadline: call.live.settings.maxDeadline)
         do throws(InferenceError) {
             _ = try call.parts.repository.updateSource(of: call.path.name)
         } catch {
@@ -41,7 +42,7 @@ package struct UpdateHandler: CallHandler {
         let room = taught.store.room(forVersions: settings.taughtKeepVersions)
         try call.parts.updates.enter()
         defer { call.parts.updates.leave() }
-        let name = call.path.name, options = query.picture.options(of: request, settings: settings)
+        let name = call.path.name, options = query.picture.options(of: request, deadline: settings.deadline)
         try request.head.refuseContentCodings()
         let content = request.body
         let body = try await work.read(content.count, for: claim, until: options.deadline) {
@@ -117,8 +118,7 @@ package struct UpdateHandler: CallHandler {
             writer.array { writer in
                 for loss in losses {
                     writer.object { writer in
-                        writer.key("loss")
-                        writer.number(loss)
+                        writer.member("loss", loss)
                     }
                 }
             }
@@ -138,5 +138,22 @@ package struct UpdateQuery: TaskQuery {
             throw .badRequest("\(parameter.place) \"explain\": an update has nothing to explain; /predict has")
         }
         return false
+    }
+}
+
+extension TaughtStore {
+    /// The room for updates of models: the part of the folder's limit that taught models leave.
+    func room(forVersions versions: Int) -> ModelRepository.UpdateRoom {
+        ModelRepository.UpdateRoom(
+            versions: versions,
+            take: { [self] bytes in
+                do throws(TeachingError) {
+                    try take(bytes)
+                    return nil
+                } catch {
+                    return .full(error.message)
+                }
+            },
+            give: { [self] bytes in count(-bytes) })
     }
 }

@@ -17,7 +17,7 @@ struct CutEnd {
     /// Writes the end of a journal to its file, which may exist already.
     init(_ bytes: [UInt8], at place: Int, of journal: String, changes: Int, _ room: ReservedRoom) throws(TeachingError)
     {
-        let folder = Folders.parent(of: journal)
+        let folder = FilePath.parent(of: journal)
         path = "\(folder)/\(Self.beginning)\(SHA256.text(SHA256.digest(bytes)).prefix(16))"
         (self.place, count, self.changes) = (place, bytes.count, changes)
         let unfinished = journal + JournalFile.unfinished

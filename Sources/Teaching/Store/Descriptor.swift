@@ -108,7 +108,7 @@ enum Folders {
     /// Renames a file and syncs the folder, so that the new name survives a power failure.
     static func rename(_ from: String, _ to: String, syncs: Bool = true) throws(TeachingError) {
         guard Glibc.rename(from, to) == 0 else { throw Descriptor.failure("rename \(from) to", to, errno) }
-        if syncs { try sync(parent(of: to)) }
+        if syncs { try sync(FilePath.parent(of: to)) }
     }
 
     static func sync(_ path: String) throws(TeachingError) {
@@ -144,9 +144,5 @@ enum Folders {
         } else {
             guard unlink(path) == 0 else { throw Descriptor.failure("remove", path, errno) }
         }
-    }
-
-    static func parent(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     }
 }

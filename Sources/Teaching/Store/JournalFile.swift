@@ -122,7 +122,7 @@ struct JournalFile {
             throw .storage("\(path) could not be written before: restart the daemon to read it again")
         }
         if isUnsynced {
-            try Folders.sync(Folders.parent(of: path))
+            try Folders.sync(FilePath.parent(of: path))
             isUnsynced = false
         }
         let file = try Descriptor(path, O_WRONLY | O_CLOEXEC)
@@ -167,7 +167,7 @@ struct JournalFile {
             throw error
         }
         do throws(TeachingError) {
-            try Folders.sync(Folders.parent(of: path))
+            try Folders.sync(FilePath.parent(of: path))
         } catch {
             journal.isUnsynced = true
             return (journal, error)

@@ -1,4 +1,5 @@
 internal import Settings
+internal import SystemSupport
 
 extension LocalBenchmarkReport {
     /// The report as text, for people.
@@ -14,8 +15,7 @@ extension LocalBenchmarkReport {
                 + "; \(concurrency) at once; \(Units.decimal(processors, places: 1)) processors; "
                 + "\(rounds.count) rounds of \(Units.decimal(seconds, places: 1)) s, the sides in turn",
             "",
-            Self.left("", 40) + Self.right("requests/s", 12) + Self.right("CPU µs/request", 17)
-                + Self.right("busy", 8),
+            "".left(40) + "requests/s".right(12) + "CPU µs/request".right(17) + "busy".right(8),
         ]
         let titles: [(LocalBenchmarkSide, String)] = [
             (.engine, "engine alone, \(instances) infer requests"),
@@ -25,14 +25,14 @@ extension LocalBenchmarkReport {
         ]
         for (side, title) in titles {
             lines.append(
-                Self.left(title, 40) + Self.right(Units.decimal(rate(side).median, places: 1), 12)
-                    + Self.right(Units.decimal(cpu(side).median, places: 0), 17)
-                    + Self.right(Units.decimal(busy(side).median * 100, places: 0) + "%", 8))
+                title.left(40) + Units.decimal(rate(side).median, places: 1).right(12)
+                    + Units.decimal(cpu(side).median, places: 0).right(17)
+                    + (Units.decimal(busy(side).median * 100, places: 0) + "%").right(8))
         }
         lines.append(
-            Self.left("  the load generator counted out", 40)
-                + Self.right(Units.decimal(rateWithoutGenerator.median, places: 1), 12)
-                + Self.right("+ \(Units.decimal(generatorCPU.median, places: 0))", 17))
+            "  the load generator counted out".left(40)
+                + Units.decimal(rateWithoutGenerator.median, places: 1).right(12)
+                + "+ \(Units.decimal(generatorCPU.median, places: 0))".right(17))
         lines += [
             "",
             "Through the socket : in process   \(Self.range(ratio, places: 3))",
@@ -46,16 +46,8 @@ extension LocalBenchmarkReport {
     }
 
     private static func range(_ figure: Figure, places: Int) -> String {
-        right(Units.decimal(figure.median, places: places), 8)
+        Units.decimal(figure.median, places: places).right(8)
             + "  (rounds: \(Units.decimal(figure.least, places: places)) to "
             + "\(Units.decimal(figure.most, places: places)))"
-    }
-
-    private static func right(_ text: String, _ width: Int) -> String {
-        String(repeating: " ", count: max(1, width - text.count)) + text
-    }
-
-    private static func left(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(1, width - text.count))
     }
 }

@@ -54,7 +54,7 @@ struct TarReader: Sendable {
                         : "\(path) is damaged: no header at byte \(position - Self.block)")
             }
             guard let count = Self.number(header[124..<136]), count >= 0, count <= size - position else {
-                throw CommandError("\(path) is cut off: a member is longer than what follows")
+                throw CommandError("\(path) is cut off: a member is longer than the rest of the file")
             }
             let start = position
             switch header[156] {

@@ -93,7 +93,7 @@ package struct CoreMLDraft {
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         } catch {
-            throw CommandError("\(folder) cannot be created: is there a file of this name?")
+            throw CommandError("\(folder) cannot be created: a file may have this name")
         }
         try OutputFile.write(conversion.representation, to: folder + "/model.xml")
         try OutputFile.write(conversion.weights, to: folder + "/model.bin")

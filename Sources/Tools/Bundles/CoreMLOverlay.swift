@@ -32,7 +32,7 @@ package struct CoreMLOverlay {
         let name = ModelBundle.servedName(of: path)
         json = """
             {
-              // What is not said here is as the model file has it. Remove the slashes in front of what is to be otherwise.
+              // Omitted values are those of the model file. Remove the slashes in front of a line to change its value.
               "name": \(JSONText.quoted(name)),
               "id": \(JSONText.quoted(name)),
               "version": "1",

@@ -118,7 +118,7 @@ struct LayerDraft {
         } else if drawsAnySize {
             members.append(Member(key: "shape", value: DraftText.list([-1, -1, picture.channels])))
             members.append(Member(key: "open_size", value: "{ \"minimum\": 1, \"maximum\": 1024, \"multiple\": 1 }"))
-            open.append("open_size: the sides that the network can take, and what they must be multiples of")
+            open.append("open_size: the sides that the network can take, and the number that they must be multiples of")
         } else {
             let height = picture.height > 0 ? picture.height : 224, width = picture.width > 0 ? picture.width : 224
             if picture.height < 0 || picture.width < 0 { open.append("the size: the file leaves it open") }

@@ -33,8 +33,8 @@ enum StagedBundle {
         try link(path, own + "/" + last)
         // Files next to a single model file that share its name belong to it: weights, labels.
         let stem = ModelFormat(file: last) == .tensorflow ? last : String(last.prefix { $0 != "." })
-        let parent = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-        for entry in (try? files.contentsOfDirectory(atPath: parent.isEmpty ? "/" : parent)) ?? []
+        let parent = FilePath.parent(of: path)
+        for entry in (try? files.contentsOfDirectory(atPath: parent)) ?? []
         where entry != last && entry.hasPrefix(stem + ".") {
             try link(parent + "/" + entry, own + "/" + entry)
         }

@@ -1,5 +1,6 @@
 internal import FlowControl
 internal import FoundationEssentials
+internal import HTTPWire
 internal import ImagePipeline
 internal import Inference
 internal import JSON
@@ -114,8 +115,7 @@ package enum LocalClassification {
         let result = try model.preprocess(image, options: options)
         var writer = JSONWriter()
         try writer.object { writer in
-            writer.key("file")
-            writer.string(file)
+            writer.member("file", file)
             try PreprocessingAnswer.write(result, to: &writer)
         }
         try OutputFile.write([UInt8](result.png()), to: path + ".png")
@@ -132,8 +132,7 @@ package enum LocalClassification {
                 result.areConfidences
                 ? Units.decimal(Double(entry.confidence) * 100, places: 1) + "%"
                 : Units.decimal(Double(entry.confidence), places: 3)
-            return String(repeating: " ", count: max(1, 9 - score.count))
-                + "\(score)  \(PrintableText.text(entry.label))"
+            return score.right(9) + "  \(PrintableText.text(entry.label))"
         }
         let title =
             "\(PrintableText.text(file))  (\(image.format.rawValue), \(image.width)x\(image.height)"
@@ -153,10 +152,8 @@ package enum LocalClassification {
         var writer = JSONWriter()
         writer.object { writer in
             head.write(to: &writer)
-            writer.key("model")
-            writer.string(model)
-            writer.key("version")
-            writer.string(version)
+            writer.member("model", model)
+            writer.member("version", version)
             ClassificationWriter.write(result, total: total, to: &writer)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
@@ -170,10 +167,8 @@ package enum LocalClassification {
         var writer = JSONWriter()
         writer.object { writer in
             head.write(to: &writer)
-            writer.key("error")
-            writer.string(message(of: error))
-            writer.key("code")
-            writer.string(code)
+            writer.member("error", message(of: error))
+            writer.member("code", code)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
     }

@@ -18,7 +18,7 @@ struct BundleOutput: Sendable {
         let path = FilePath.withoutSlashesAtEnd(given)
         if FileManager.default.fileExists(atPath: path) {
             guard overwrites else {
-                throw CommandError("\(path) already exists: use --force to replace it, or give another folder")
+                throw CommandError("\(path) already exists: use --force to replace it, or choose another folder")
             }
             guard FileManager.default.fileExists(atPath: path + "/model.json") else {
                 throw CommandError("\(path) is not a bundle, it has no model.json: --force replaces bundles only")
@@ -66,13 +66,19 @@ struct BundleOutput: Sendable {
         if rename(work, ended) == 0 { try? FileManager.default.removeItem(atPath: ended) }
     }
 
-    /// Moves a bundle to the destination. The old one is removed only after the new one has replaced it.
+    /// Moves a bundle to the destination.
     func place(_ bundle: String) throws(CommandError) {
-        let old = work + "/replaced"
-        let isReplaced = overwrites && rename(path, old) == 0
+        try Self.move(bundle, to: path, keepingAs: overwrites ? work + "/replaced" : nil)
+    }
+
+    /// Moves a folder to its destination.
+    /// - Parameter old: the name that the folder at the destination gets, to be removed only after it was replaced; nil
+    ///   if there must be none.
+    static func move(_ bundle: String, to path: String, keepingAs old: String?) throws(CommandError) {
+        let isReplaced = old.map { rename(path, $0) == 0 } ?? false
         guard rename(bundle, path) == 0 else {
             let reason = SystemError.words(errno)
-            if isReplaced { _ = rename(old, path) }
+            if isReplaced, let old { _ = rename(old, path) }
             throw CommandError("\(path) cannot be written: \(reason)")
         }
     }

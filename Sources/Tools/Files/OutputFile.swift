@@ -52,9 +52,8 @@ enum OutputFile {
     static func checkReport(_ path: String, flag: String) throws(CommandError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
-            let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-            let folder = parts.isEmpty ? "." : parts.joined(separator: "/")
-            guard access(folder.isEmpty ? "/" : folder, W_OK | X_OK) == 0 else {
+            let folder = FilePath.parent(of: path)
+            guard access(folder, W_OK | X_OK) == 0 else {
                 throw CommandError(
                     "\(flag): cannot create \(path): \(folder) does not exist or is not writable")
             }

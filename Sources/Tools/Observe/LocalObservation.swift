@@ -151,7 +151,7 @@ package enum LocalObservation {
         }
         func percent(_ value: Float) -> String {
             let text = Units.decimal(Double(value) * 100, places: 1)
-            return String(repeating: " ", count: max(1, 8 - text.count)) + text + "%"
+            return text.right(8) + "%"
         }
         let size = "\(result.displayed.width)x\(result.displayed.height)"
         var lines = ["\(PrintableText.text(file))  (\(result.image.format.rawValue), \(size))"]

@@ -1,5 +1,6 @@
 internal import Inference
 internal import JSON
+internal import Rollout
 internal import Settings
 internal import SystemSupport
 
@@ -96,15 +97,10 @@ package struct QuantizationReport: Sendable {
         return sorted.isEmpty ? 0 : Double(sorted[sorted.count / 2]) / 1e6
     }
 
-    static func cosine(_ a: [Double], _ b: [Double]) -> Double {
-        var product = 0.0, first = 0.0, second = 0.0
-        for (x, y) in zip(a, b) {
-            product += x * y
-            first += x * x
-            second += y * y
-        }
-        guard first > 0, second > 0 else { return first == second ? 1 : 0 }
-        return product / (first.squareRoot() * second.squareRoot())
+    /// The cosine of the outputs; 0 if one has numbers that are not finite.
+    private static func cosine(_ a: [Double], _ b: [Double]) -> Double {
+        let cosine = Agreement.cosine(a, b)
+        return cosine.isNaN ? 0 : cosine
     }
 
     // MARK: Text
@@ -155,7 +151,7 @@ package struct QuantizationReport: Sendable {
     private static func columns(_ cells: [String]) -> String {
         var line = "  " + cells[0]
         for (cell, end) in zip(cells[1...2], [50, 64]) {
-            line += String(repeating: " ", count: max(1, end - line.count - cell.count)) + cell
+            line += cell.right(end - line.count)
         }
         return cells[3].isEmpty ? line : line + "  " + cells[3]
     }
@@ -164,14 +160,12 @@ package struct QuantizationReport: Sendable {
         var writer = JSONWriter()
         let (before, after) = milliseconds
         writer.object { writer in
-            writer.key("model")
-            writer.string(name)
+            writer.member("model", name)
             for (key, value) in [
                 ("layers", outcome.layers), ("calibration", calibration), ("validation", validation),
                 ("compared", pairs.count), ("bytes_before", sizeBefore), ("bytes_after", sizeAfter),
             ] {
-                writer.key(key)
-                writer.integer(value)
+                writer.member(key, value)
             }
             writer.key("float_layers")
             writer.array { writer in for name in outcome.float { writer.string(name) } }
@@ -184,12 +178,10 @@ package struct QuantizationReport: Sendable {
                 numbers.append(("accuracy_after", Double(accuracy.after) / Double(accuracy.of)))
             }
             for (key, value) in numbers {
-                writer.key(key)
-                writer.number(value)
+                writer.member(key, value)
             }
             for (key, value) in [("nncf", outcome.nncf), ("openvino", outcome.openvino)] {
-                writer.key(key)
-                writer.string(value)
+                writer.member(key, value)
             }
         }
         return String(decoding: writer.bytes, as: UTF8.self)

@@ -62,7 +62,7 @@ class Tensors:
 
 
 class Answers:
-    """What a model answers for pictures, and how much two models agree. `output`: the output of a classifier, or None."""
+    """The answers of a model for pictures, and the agreement of two models. `output`: the output of a classifier, or None."""
 
     def __init__(self, tensors, output):
         self.tensors, self.output = tensors, output

@@ -1,5 +1,6 @@
 internal import Inference
 internal import Settings
+internal import SystemSupport
 
 extension ModelReport {
     /// The report as text, for people.
@@ -33,9 +34,8 @@ extension ModelReport {
         lines += ["", "In flight   predictions/s        median           p99"]
         for entry in throughput {
             lines.append(
-                Self.right("\(entry.inFlight)", 9) + Self.right(Units.decimal(entry.perSecond, places: 1), 16)
-                    + Self.right(Self.milliseconds(entry.latency.p50), 14)
-                    + Self.right(Self.milliseconds(entry.latency.p99), 14))
+                "\(entry.inFlight)".right(9) + Units.decimal(entry.perSecond, places: 1).right(16)
+                    + Self.milliseconds(entry.latency.p50).right(14) + Self.milliseconds(entry.latency.p99).right(14))
         }
         lines += ["", "Memory"]
         lines.append("  model, loaded                " + (modelBytes.map { Units.bytes($0) } ?? "not known"))
@@ -49,13 +49,13 @@ extension ModelReport {
             lines += ["", "Time by type of layer"]
             for type in layerTypes.prefix(8) {
                 lines.append(
-                    Self.share(type.share) + Self.right(Self.microseconds(type.microseconds), 12)
+                    Self.share(type.share) + Self.microseconds(type.microseconds).right(12)
                         + "  \(type.type) (\(type.count))")
             }
             lines += ["", "The \(layers.count) slowest of \(layerCount) layers"]
             for layer in layers {
                 lines.append(
-                    Self.share(layer.share) + Self.right(Self.microseconds(layer.microseconds), 12)
+                    Self.share(layer.share) + Self.microseconds(layer.microseconds).right(12)
                         + "  \(layer.type)  \(layer.name)  [\(layer.execution)]")
             }
         }
@@ -64,16 +64,12 @@ extension ModelReport {
     }
 
     private static func row(_ title: String, _ load: LoadReport) -> String {
-        title + String(repeating: " ", count: max(1, 19 - title.count))
-            + [load.read, load.compile, load.warmUp, load.total].map { right(milliseconds($0), 10) }.joined(
+        title.left(19)
+            + [load.read, load.compile, load.warmUp, load.total].map { milliseconds($0).right(10) }.joined(
                 separator: " ")
     }
 
-    private static func right(_ text: String, _ width: Int) -> String {
-        String(repeating: " ", count: max(1, width - text.count)) + text
-    }
-
-    private static func share(_ share: Double) -> String { right(Units.decimal(share * 100, places: 1), 7) + "%" }
+    private static func share(_ share: Double) -> String { Units.decimal(share * 100, places: 1).right(7) + "%" }
 
     private static func milliseconds(_ nanoseconds: UInt64) -> String {
         Units.decimal(Double(nanoseconds) / 1e6, places: nanoseconds < 100_000_000 ? 2 : 0) + " ms"

@@ -149,7 +149,8 @@ package struct FolderTeaching {
                 let found = try await written.classification(of: EncodedImage(bytes), top: head.labels.count)
                 let difference = found.classifications.map { abs($0.confidence - expected.confidences[$0.index]) }.max()
                 guard let difference, difference < 1e-3 else {
-                    throw .unsupported(model: request.name, reason: "does not answer as what was taught")
+                    throw .unsupported(
+                        model: request.name, reason: "does not give the same answers as the taught classes")
                 }
             } catch {
                 throw CommandError("\(target.path) is not written: \(error.message)")

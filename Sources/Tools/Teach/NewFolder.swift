@@ -36,14 +36,7 @@ struct NewFolder: Sendable {
 
     /// Moves the folder to its destination.
     func keep() throws(CommandError) {
-        let old = work + "/replaced"
-        // The old one is removed only after the new one has replaced it.
-        let isReplaced = overwrites && rename(path, old) == 0
-        guard rename(content, path) == 0 else {
-            let reason = SystemError.words(errno)
-            if isReplaced { _ = rename(old, path) }
-            throw CommandError("\(path) cannot be written: \(reason)")
-        }
+        try BundleOutput.move(content, to: path, keepingAs: overwrites ? work + "/replaced" : nil)
     }
 
     /// Removes the work folder.

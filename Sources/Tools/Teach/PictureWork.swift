@@ -1,4 +1,5 @@
 internal import FlowControl
+internal import HTTPWire
 internal import ImagePipeline
 internal import Inference
 internal import SystemSupport

@@ -112,8 +112,7 @@ struct TaughtBundle {
         guard stat(from, &status) == 0 else {
             throw CommandError("\(from) cannot be read: \(SystemError.words(errno))")
         }
-        let parent = to.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-        try OutputFile.makeFolder(parent.isEmpty ? "/" : parent)
+        try OutputFile.makeFolder(FilePath.parent(of: to))
         do {
             if status.st_mode & S_IFMT == S_IFDIR {
                 guard depth < 8 else { throw CommandError("\(from) has folders in folders without end") }

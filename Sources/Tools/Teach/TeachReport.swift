@@ -146,7 +146,7 @@ extension TeachReport {
     var accuracy: String {
         guard let interval = WilsonInterval.of(correct, of: total) else {
             if case .taught = origin { return "not tested: no class has two pictures" }
-            return "none of these pictures is of a class of the model's"
+            return "no picture belongs to a class of the model"
         }
         func percent(_ share: Double) -> String { Units.decimal(100 * share, places: 1) }
         return "\(correct) of \(total) right\(how): \(percent(Double(correct) / Double(total))) %, "
@@ -177,7 +177,8 @@ extension TeachReport {
         if strangers.all > 0 {
             lines.append(
                 "\(Self.count(strangers.all, "picture")) of other classes: "
-                    + (threshold == nil ? "it tells no strangers" : "\(strangers.found) answered as unknown"))
+                    + (threshold == nil
+                        ? "unknown classes are not recognized" : "\(strangers.found) answered as unknown"))
         }
         if case .taught(let made) = origin, let advice = made.evaluation.advice { lines.append(advice) }
         if !failures.isEmpty { lines.append("\(Self.count(failures.count, "picture")) left out: see above") }

@@ -40,7 +40,7 @@ package struct BundleTraining: Sendable {
         let output = try BundleOutput(request.output, overwrites: request.overwrites, verb: "training")
         if let there = Self.identity(output.path), there == Self.identity(request.bundle) {
             throw CommandError(
-                "\(output.path) is the bundle that is trained, which is never changed: give another folder")
+                "\(output.path) is the bundle to train, which is never changed: choose another folder")
         }
         let training = BundleTraining(request: request, progress: progress, output: output)
         let process = TrainerProcess()

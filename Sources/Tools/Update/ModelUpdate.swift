@@ -63,13 +63,13 @@ package enum ModelUpdate {
         guard stat(request.output, &target) == 0 else { return }
         if stat(request.file, &source) == 0, source.st_dev == target.st_dev, source.st_ino == target.st_ino {
             throw CommandError(
-                "\(request.output) is the file that is updated, which is never changed: give another name")
+                "\(request.output) is the file to update, which is never changed: choose another name")
         }
         guard target.st_mode & S_IFMT != S_IFDIR else {
             throw CommandError("\(request.output) is a folder: expected the name of a file")
         }
         guard request.overwrites else {
-            throw CommandError("\(request.output) already exists: use --force to replace it, or give another name")
+            throw CommandError("\(request.output) already exists: use --force to replace it, or choose another name")
         }
     }
 
@@ -125,14 +125,12 @@ package enum ModelUpdate {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("file", request.output)
-            writer.key("examples")
-            writer.integer(count)
+            writer.member("examples", count)
             writer.key("epochs")
             writer.array { writer in
                 for loss in outcome.losses {
                     writer.object { writer in
-                        writer.key("loss")
-                        writer.number(loss)
+                        writer.member("loss", loss)
                     }
                 }
             }

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import ImagePipeline
 internal import JSON
+internal import LoadGenerator
 internal import Rollout
 
 /// A single HTML page with the pictures that differ most, each with both answers.
@@ -21,13 +22,14 @@ enum VersionPage {
             svg { flex: none; background: #eee } table { border-collapse: collapse } td { padding: 0 1em 0 0; vertical-align: top }
             .old { color: #06c } .new { color: #c40 } h2 { font-size: 1em; margin: 0 0 .5em; overflow-wrap: anywhere }
             </style></head><body>
-            <h1>\(escaped(report.task)): <span class="old">\(escaped(report.old))</span> and <span class="new">\(escaped(report.new))</span></h1>
-            <ul>\(report.figures.map { "<li>\(escaped($0))</li>" }.joined())</ul>
+            <h1>\(ReportPage.escaped(report.task)): <span class="old">\(ReportPage.escaped(report.old))</span> and <span class="new">\(ReportPage.escaped(report.new))</span></h1>
+            <ul>\(report.figures.map { "<li>\(ReportPage.escaped($0))</li>" }.joined())</ul>
 
             """
         for difference in report.comparison.differences {
             text += "<article>" + picture(pictures[difference.id], difference)
-            text += "<div><h2>\(escaped(difference.id))</h2><p>\(escaped(difference.reason))</p><table><tr>"
+            text +=
+                "<div><h2>\(ReportPage.escaped(difference.id))</h2><p>\(ReportPage.escaped(difference.reason))</p><table><tr>"
             text +=
                 "<td class=\"old\">\(lines(difference.serving))</td><td class=\"new\">\(lines(difference.candidate))</td>"
             text += "</tr></table></div></article>\n"
@@ -82,7 +84,8 @@ enum VersionPage {
         case .failure(_, let message): words = [message]
         }
         let most = 12
-        let shown = words.prefix(most).map(escaped) + (words.count > most ? ["and \(words.count - most) more"] : [])
+        let shown =
+            words.prefix(most).map(ReportPage.escaped) + (words.count > most ? ["and \(words.count - most) more"] : [])
         return shown.isEmpty ? "nothing" : shown.joined(separator: "<br>")
     }
 
@@ -116,10 +119,5 @@ enum VersionPage {
             }
         }
         return (try outcome.get(), pixels)
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-            .replacing("\"", with: "&quot;")
     }
 }

@@ -66,7 +66,7 @@ struct VersionReport {
                 + (share + 1e-9 >= wanted ? "enough" : "too few") + ": expected \(rounded(wanted * 100))%"
         ]
         if unread > 0 { lines.append("\(unread) could not be read") }
-        if comparison.failures > 0 { lines.append("\(comparison.failures) of them with an error from one model alone") }
+        if comparison.failures > 0 { lines.append("\(comparison.failures) of them with an error from only one model") }
         if let overlap = comparison.topFiveOverlap {
             lines.append("\(rounded(overlap * 100))% of the first five classes are the same")
         }

@@ -1,75 +1,31 @@
 package import HTTPWire
 
-/// The member `code` of an error's JSON body (docs/http-api.md, "Errors"). Each code has one status.
-package enum ErrorCode: String, Sendable, CaseIterable {
-    case badRequest = "bad_request"
-    case invalidImage = "invalid_image"
-    case invalidInput = "invalid_input"
-    case unauthorized
-    case forbidden
-    case notFound = "not_found"
-    case modelNotFound = "model_not_found"
-    case versionNotFound = "version_not_found"
-    case methodNotAllowed = "method_not_allowed"
-    case conflict
-    case requestTimeout = "request_timeout"
-    case bodyTooLarge = "body_too_large"
-    case imageTooLarge = "image_too_large"
-    case uriTooLong = "uri_too_long"
-    case unsupportedMediaType = "unsupported_media_type"
-    case expectationFailed = "expectation_failed"
-    case misdirectedRequest = "misdirected_request"
-    case headersTooLarge = "headers_too_large"
-    case `internal`
-    case notImplemented = "not_implemented"
-    case tooManyRequests = "too_many_requests"
-    case overloaded
-    case modelNotReady = "model_not_ready"
-    case shuttingDown = "shutting_down"
-    case deadlineExceeded = "deadline_exceeded"
-    case versionNotSupported = "version_not_supported"
-    case storageFull = "storage_full"
+/// The codes of the service, and the list of all (docs/http-api.md, "Errors").
+extension ErrorCode {
+    package static let invalidImage = ErrorCode("invalid_image", .badRequest)
+    package static let invalidInput = ErrorCode("invalid_input", .badRequest)
+    package static let unauthorized = ErrorCode("unauthorized", .unauthorized)
+    package static let forbidden = ErrorCode("forbidden", .forbidden)
+    package static let notFound = ErrorCode("not_found", .notFound)
+    package static let modelNotFound = ErrorCode("model_not_found", .notFound)
+    package static let versionNotFound = ErrorCode("version_not_found", .notFound)
+    package static let methodNotAllowed = ErrorCode("method_not_allowed", .methodNotAllowed)
+    package static let conflict = ErrorCode("conflict", .conflict)
+    package static let imageTooLarge = ErrorCode("image_too_large", .contentTooLarge)
+    package static let unsupportedMediaType = ErrorCode("unsupported_media_type", .unsupportedMediaType)
+    package static let `internal` = ErrorCode("internal", .internalServerError)
+    package static let tooManyRequests = ErrorCode("too_many_requests", .tooManyRequests)
+    package static let modelNotReady = ErrorCode("model_not_ready", .serviceUnavailable, retryAfter: 5)
+    package static let shuttingDown = ErrorCode("shutting_down", .serviceUnavailable, retryAfter: 1)
+    package static let deadlineExceeded = ErrorCode("deadline_exceeded", .gatewayTimeout)
+    package static let storageFull = ErrorCode("storage_full", .insufficientStorage)
 
-    /// The status of an answer with this code.
-    package var status: HTTPStatus {
-        switch self {
-        case .badRequest, .invalidImage, .invalidInput: .badRequest
-        case .unauthorized: .unauthorized
-        case .forbidden: .forbidden
-        case .notFound, .modelNotFound, .versionNotFound: .notFound
-        case .methodNotAllowed: .methodNotAllowed
-        case .conflict: .conflict
-        case .requestTimeout: .requestTimeout
-        case .bodyTooLarge, .imageTooLarge: .contentTooLarge
-        case .uriTooLong: .uriTooLong
-        case .unsupportedMediaType: .unsupportedMediaType
-        case .expectationFailed: .expectationFailed
-        case .misdirectedRequest: .misdirectedRequest
-        case .headersTooLarge: .headerFieldsTooLarge
-        case .tooManyRequests: .tooManyRequests
-        case .internal: .internalServerError
-        case .notImplemented: .notImplemented
-        case .overloaded, .modelNotReady, .shuttingDown: .serviceUnavailable
-        case .deadlineExceeded: .gatewayTimeout
-        case .versionNotSupported: .versionNotSupported
-        case .storageFull: .insufficientStorage
-        }
-    }
-
-    /// The code of an error of the HTTP layer.
-    init(_ code: WireError.Code) {
-        self =
-            switch code {
-            case .badRequest: .badRequest
-            case .requestTimeout: .requestTimeout
-            case .bodyTooLarge: .bodyTooLarge
-            case .uriTooLong: .uriTooLong
-            case .expectationFailed: .expectationFailed
-            case .misdirectedRequest: .misdirectedRequest
-            case .headersTooLarge: .headersTooLarge
-            case .notImplemented: .notImplemented
-            case .overloaded: .overloaded
-            case .versionNotSupported: .versionNotSupported
-            }
-    }
+    /// All codes, in the order of the OpenAPI document.
+    package static let allCases: [ErrorCode] = [
+        .badRequest, .invalidImage, .invalidInput, .unauthorized, .forbidden, .notFound, .modelNotFound,
+        .versionNotFound, .methodNotAllowed, .conflict, .requestTimeout, .bodyTooLarge, .imageTooLarge, .uriTooLong,
+        .unsupportedMediaType, .expectationFailed, .misdirectedRequest, .headersTooLarge, .internal, .notImplemented,
+        .tooManyRequests, .overloaded, .modelNotReady, .shuttingDown, .deadlineExceeded, .versionNotSupported,
+        .storageFull,
+    ]
 }

@@ -14,7 +14,7 @@ package struct ServiceError: Error, Sendable {
     package let code: ErrorCode
     /// A message for the user.
     package let message: String
-    /// The seconds after which a retry may help. Every 503 has them, whichever layer it comes from.
+    /// The seconds after which a retry may help: the code's, unless the error knows better.
     package let retryAfter: Int?
     /// The methods of the resource, for 405.
     package var allow: String?
@@ -28,7 +28,7 @@ package struct ServiceError: Error, Sendable {
     ) {
         self.code = code
         self.message = message
-        self.retryAfter = retryAfter ?? (code.status == .serviceUnavailable ? 1 : nil)
+        self.retryAfter = retryAfter ?? code.retryAfter
         self.allow = allow
         self.label = label ?? code.rawValue
     }
@@ -64,7 +64,7 @@ package struct ServiceError: Error, Sendable {
         case .unsupported: self.init(.invalidInput, message, label: "unsupported")
         case .modelNotFound: self.init(.modelNotFound, message)
         case .versionNotFound: self.init(.versionNotFound, message)
-        case .modelNotReady, .invalidBundle: self.init(.modelNotReady, message, retryAfter: 5)
+        case .modelNotReady, .invalidBundle: self.init(.modelNotReady, message)
         case .image(let error, _): self.init(error)
         case .refused(let error): self.init(error)
         case .deadlineExceeded(let stage):
@@ -72,7 +72,7 @@ package struct ServiceError: Error, Sendable {
             isLateInference = stage == .inference
         case .cancelled(let stage):
             // No client reads this answer: it has disconnected, or the daemon is shutting down.
-            self.init(.shuttingDown, message, retryAfter: 1, label: "cancelled_\(stage.rawValue)")
+            self.init(.shuttingDown, message, label: "cancelled_\(stage.rawValue)")
         case .engine: self.init(.internal, message, label: "engine")
         }
     }
@@ -81,7 +81,7 @@ package struct ServiceError: Error, Sendable {
         switch refusal {
         case .unknown(let error): self.init(error)
         case .conflict(let message): self.init(.conflict, message)
-        case .notNow(let message): self.init(.modelNotReady, message, retryAfter: 5)
+        case .notNow(let message): self.init(.modelNotReady, message)
         }
     }
 
@@ -137,13 +137,13 @@ package struct ServiceError: Error, Sendable {
         case .overloaded(_, let retry):
             self.init(.overloaded, error.message, retryAfter: seconds(retry), label: error.label)
         case .waitTimedOut:
-            self.init(.overloaded, error.message, retryAfter: 1, label: error.label)
+            self.init(.overloaded, error.message, label: error.label)
         case .deadlineUnreachable(let wait):
             self.init(.overloaded, error.message, retryAfter: seconds(wait), label: error.label)
         case .deadlineExceeded: self.init(.deadlineExceeded, error.message)
         case .draining: self.init(.shuttingDown, error.message, retryAfter: 5)
         case .cancelled:
-            self.init(.shuttingDown, error.message, retryAfter: 1, label: "cancelled_queue")
+            self.init(.shuttingDown, error.message, label: "cancelled_queue")
         }
     }
 
@@ -163,19 +163,16 @@ package struct ServiceError: Error, Sendable {
     package init(_ error: WireError) {
         // The limit on the number of parts is not `max_body`.
         let setting = error.code == .bodyTooLarge && error.label != "multipart_parts" ? " (max_body)" : ""
-        self.init(ErrorCode(error.code), error.message + setting, label: error.label)
+        self.init(error.code, error.message + setting, label: error.label)
     }
 
     /// The body `{"error": ..., "code": ..., "request_id": ...}`, and the members that a dialect's clients expect.
     package func json(requestID: String, dialect: Dialect? = nil) -> [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.object { writer in
-            writer.key("error")
-            writer.string(message)
-            writer.key("code")
-            writer.string(code.rawValue)
-            writer.key("request_id")
-            writer.string(requestID)
+            writer.member("error", message)
+            writer.member("code", code.rawValue)
+            writer.member("request_id", requestID)
             if dialect == .deepStack { writer.member("success", false) }
         }
         return writer.bytes

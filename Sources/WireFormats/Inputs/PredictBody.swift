@@ -1,6 +1,6 @@
 package import Inference
 package import JSON
-package import Settings
+internal import SystemSupport
 
 /// The inputs of a `predict` request, read from its JSON body:
 ///
@@ -21,11 +21,13 @@ package struct PredictBody {
     /// True if the answer is a list.
     package let isBatch: Bool
 
-    /// - Parameter isWhole: whether every required input must be present, if inputs are given by name.
+    /// - Parameters:
+    ///   - isWhole: whether every required input must be present, if inputs are given by name.
+    ///   - most: the maximum number of items.
     ///
     /// Long: the members of a body in the order in which they may come.
     package init(
-        _ text: UnsafeRawBufferPointer, inputs: [FeatureDescription], isWhole: Bool = true, settings: Settings
+        _ text: UnsafeRawBufferPointer, inputs: [FeatureDescription], isWhole: Bool = true, most: Int
     ) throws(JSONError) {
         var scanner = JSONScanner(text)
         let reader = ItemReader(inputs: inputs, isWhole: isWhole)
@@ -48,9 +50,9 @@ package struct PredictBody {
                     }
                     var found: [Item] = []
                     try scanner.array { (index, scanner) throws(JSONError) in
-                        guard index < settings.maxBatch else {
+                        guard index < most else {
                             throw .value(
-                                "\"items\" has more than \(settings.maxBatch) elements, the limit (max_batch)")
+                                "\"items\" has more than \(most) elements, the limit (max_batch)")
                         }
                         do throws(JSONError) {
                             found.append(try reader.read(&scanner))

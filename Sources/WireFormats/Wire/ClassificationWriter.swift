@@ -21,19 +21,15 @@ package enum ClassificationWriter {
         writer.array { writer in
             for entry in result.classifications {
                 writer.object { writer in
-                    writer.key("index")
-                    writer.integer(entry.index)
-                    writer.key("label")
-                    writer.string(entry.label)
-                    writer.key("confidence")
-                    writer.number(entry.confidence)
+                    writer.member("index", entry.index)
+                    writer.member("label", entry.label)
+                    writer.member("confidence", entry.confidence)
                 }
             }
         }
         if !result.areConfidences { writer.member("scores", "logits") }
         if let taught = result.taught {
-            writer.key("distance")
-            writer.number(taught.distance)
+            writer.member("distance", taught.distance)
             writer.key("known")
             if let isKnown = taught.isKnown { writer.bool(isKnown) } else { writer.null() }
         }
@@ -41,28 +37,20 @@ package enum ClassificationWriter {
 
     /// Writes the facts of a picture's header, as members of the open object.
     package static func write(_ image: ImageInfo, to writer: inout JSONWriter) {
-        writer.key("format")
-        writer.string(image.format.rawValue)
-        writer.key("width")
-        writer.integer(image.width)
-        writer.key("height")
-        writer.integer(image.height)
-        writer.key("orientation")
-        writer.integer(image.orientation)
+        writer.member("format", image.format.rawValue)
+        writer.member("width", image.width)
+        writer.member("height", image.height)
+        writer.member("orientation", image.orientation)
     }
 
     /// Writes the times of the stages, as an object.
     package static func write(_ times: StageTimes, total: UInt64, to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.key("queue")
-            writer.milliseconds(times.queue)
-            writer.key("decode")
-            writer.milliseconds(times.decode)
-            writer.key("inference")
-            writer.milliseconds(times.inference)
+            writer.member("queue", milliseconds: times.queue)
+            writer.member("decode", milliseconds: times.decode)
+            writer.member("inference", milliseconds: times.inference)
             if times.postprocess > 0 {
-                writer.key("postprocess")
-                writer.milliseconds(times.postprocess)
+                writer.member("postprocess", milliseconds: times.postprocess)
             }
             writer.key("total")
             writer.blank(OwnValue.total.rawValue) { OwnValue.total.write(total: total, to: &$0) }
@@ -70,8 +58,7 @@ package enum ClassificationWriter {
             writer.key("stages")
             writer.object { writer in
                 for stage in times.stages {
-                    writer.key(stage.name)
-                    writer.milliseconds(stage.nanoseconds)
+                    writer.member(stage.name, milliseconds: stage.nanoseconds)
                 }
             }
         }

@@ -16,8 +16,7 @@ package enum FeatureChoices {
     package static func write(_ feature: FeatureDescription, to writer: inout JSONWriter) {
         if feature.isOptional { writer.member("optional", true) }
         if let value = feature.defaultValue {
-            writer.key("default")
-            writer.number(value)
+            writer.member("default", value)
         }
         guard let limits = feature.shapeLimits else { return }
         writer.key("shapes")

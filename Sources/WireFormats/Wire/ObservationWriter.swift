@@ -1,3 +1,4 @@
+internal import HTTPWire
 package import ImagePipeline
 package import Inference
 package import JSON
@@ -106,8 +107,7 @@ package struct ObservationWriter {
         writer.object { writer in
             writer.member("index", found.index)
             writer.member("label", found.label)
-            writer.key("confidence")
-            writer.number(found.confidence)
+            writer.member("confidence", found.confidence)
             writer.key("box")
             Self.write(found.box, to: &writer)
             if let points = found.keypoints {
@@ -167,8 +167,7 @@ package struct ObservationWriter {
                     writer.member("y", thousandths: place.y)
                     if let depth = point.depth { writer.member("z", thousandths: depth) }
                     if let confidence = point.confidence {
-                        writer.key("confidence")
-                        writer.number(confidence)
+                        writer.member("confidence", confidence)
                     }
                 }
             }

@@ -18,8 +18,7 @@ package enum PipelineAnswer {
                 writer.key("tiles")
                 writer.object { writer in
                     writer.member("size", tiles.size)
-                    writer.key("overlap")
-                    writer.number(tiles.overlap)
+                    writer.member("overlap", tiles.overlap)
                 }
             }
             if let most = description.most { writer.member("most", most) }
@@ -56,10 +55,8 @@ package enum PipelineAnswer {
             if crop.alignsFivePoints {
                 writer.member("align", "five_points")
             } else {
-                writer.key("margin")
-                writer.number(crop.margin)
-                writer.key("square")
-                writer.bool(crop.isSquare)
+                writer.member("margin", crop.margin)
+                writer.member("square", crop.isSquare)
             }
             if let side = crop.side {
                 writer.key("size")
@@ -74,7 +71,6 @@ package enum PipelineAnswer {
 
     private static func number(_ name: String, _ value: Float?, to writer: inout JSONWriter) {
         guard let value else { return }
-        writer.key(name)
-        writer.number(value)
+        writer.member(name, value)
     }
 }

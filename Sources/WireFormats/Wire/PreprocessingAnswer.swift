@@ -11,8 +11,7 @@ package enum PreprocessingAnswer {
         writer.array { writer in
             for step in result.report.steps {
                 writer.object { writer in
-                    writer.key("operation")
-                    writer.string(step.operation)
+                    writer.member("operation", step.operation)
                     for name in step.parameters.keys.sorted() {
                         guard let value = step.parameters[name], let text = try? JSONBytes.encode(value) else {
                             continue
@@ -27,8 +26,7 @@ package enum PreprocessingAnswer {
         writer.object { writer in
             writer.key("shape")
             writer.array { writer in for side in result.spec.shape { writer.integer(side) } }
-            writer.key("dtype")
-            writer.string("\(result.spec.element)")
+            writer.member("dtype", "\(result.spec.element)")
         }
     }
 
@@ -43,8 +41,7 @@ package enum PreprocessingAnswer {
             for (name, text) in [("png", png), ("npy", npy)] {
                 writer.key(name)
                 writer.object { writer in
-                    writer.key("b64")
-                    writer.string(text)
+                    writer.member("b64", text)
                 }
             }
         }

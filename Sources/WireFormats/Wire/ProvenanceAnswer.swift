@@ -14,10 +14,8 @@ package enum ProvenanceAnswer {
                 writer.object { writer in
                     writer.key("value")
                     writer.raw(Array(line.value.utf8))
-                    writer.key("from")
-                    writer.string(line.source)
-                    writer.key("key")
-                    writer.string(line.key)
+                    writer.member("from", line.source)
+                    writer.member("key", line.key)
                 }
             }
         }

@@ -1,6 +1,7 @@
 internal import InferenceService
 internal import JSON
 internal import Settings
+internal import SystemSupport
 
 /// Reads the arguments of a subcommand one by one.
 struct ArgumentReader {

@@ -34,7 +34,7 @@ struct BulkFlags {
                 "With --jsonl: only part I, from 0, of N, by the pictures' names."),
             .text(
                 "--shards", "N", path.appending(path: \.shards),
-                "The same with I of JOB_COMPLETION_INDEX, which Kubernetes sets in indexed Jobs."),
+                "Like --shard, with I from JOB_COMPLETION_INDEX, which Kubernetes sets in indexed Jobs."),
         ]
     }
 

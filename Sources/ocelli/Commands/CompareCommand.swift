@@ -28,7 +28,8 @@ enum CompareCommand: Command {
                 "Exit with 1 if an inference of NEW takes longer than this many times one of OLD."),
             .choice(
                 "--task", "TASK", \.task, of: ["classify", "detect", "segment", "keypoints", "embed"],
-                "What both are asked: classify, detect, segment, keypoints or embed. Default: the first that both do."),
+                "The task to compare: classify, detect, segment, keypoints or embed. Default: the first that both support."
+            ),
             .json(\.isJSON, "Print the report as one JSON object."),
             .text("--html", "FILE", \.html, "Write a page with the pictures that differ most."),
         ]

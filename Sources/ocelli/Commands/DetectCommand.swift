@@ -116,7 +116,7 @@ enum DetectCommand: ObservationCommand {
                 With --draw: blur the finds with these labels or numbers, with commas between them ("all": every find), and \
                 draw nothing. JPEG pictures are written as JPEG. If a picture cannot be searched as a whole, none is written.
                 """),
-            .text("--fill", "LABELS", \.local.fill, "The same with black in place of a blur."),
+            .text("--fill", "LABELS", \.local.fill, "Like --blur, with black instead of a blur."),
             .text(
                 "--crops", "DIR", \.local.crops,
                 "Also write each find to DIR as PNG, cut out of the picture: NAME-NUMBER-LABEL.png."),
@@ -148,7 +148,7 @@ enum KeypointsCommand: ObservationCommand {
     static let options = "[--draw DIR]"
     static let model = "keypoints"
     static let about = """
-        Finds the points of one thing, such as the joints of a person, with the same pipeline that the daemon uses. Coordinates are
+        Finds the points of one object, such as the joints of a person, with the same pipeline that the daemon uses. Coordinates are
         pixels of the picture as displayed. Exits with 1 if any file failed.
 
           ocelli keypoints --models ./models squat.jpg

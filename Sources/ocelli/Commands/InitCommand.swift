@@ -22,7 +22,7 @@ enum InitCommand: Command {
         `load_trial_timeout` and `load_trial_memory`, and decides by the values.
 
         A Core ML file (.mlmodel, .mlpackage) does not need model.json. For one in a folder of its own, this command writes
-        a model.json that changes nothing: what may be changed is there as comments.
+        a model.json that changes nothing: possible changes are in it as comments.
         """
 
     static var flags: [Flag<Request>] {

@@ -50,7 +50,7 @@ enum LoadCommand: Command {
                 "--slo", "OBJECTIVE",
                 """
                 Finds the highest rate at which the objective holds, such as "p99<50ms": a percentile of the latency \
-                below a time, with no request failed. With --rate or --sweep: up to which of these.
+                below a time, with no request failed. With --rate or --sweep: the highest of these rates.
                 """
             ) { request, flag, text in
                 try checked(flag) { () throws(LoadError) in
@@ -79,7 +79,7 @@ enum LoadCommand: Command {
             },
             .json(\.isJSON, "Print the report as one JSON object."),
             .text("--html", "FILE", \.htmlFile, "Write a page with a chart of latency against load, and the table."),
-            .text("--svg", "FILE", \.svgFile, "Write the chart alone."),
+            .text("--svg", "FILE", \.svgFile, "Write only the chart."),
         ]
     }
 

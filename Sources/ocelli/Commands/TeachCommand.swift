@@ -61,7 +61,7 @@ enum TeachCommand: Command {
                 "--evaluate", "DIR", \.evaluated, "Ask the model NAME about these pictures, a folder for each class."),
             .text(
                 "--html", "FILE", \.folder.html,
-                "Write the report as a page with a picture of which class is taken for which."),
+                "Write the report as a page with a matrix of the confusions."),
             .json(\.folder.isJSON, "Print the report as one JSON object."),
             .toggle("--force", \.folder.overwrites, "Replace BUNDLE, if it was made by this command."),
             .text(
@@ -98,12 +98,12 @@ enum TeachCommand: Command {
             throw UsageError(
                 request.evaluated == nil
                     ? "expected NAME and DIR, the folder with a folder for each class; `ocelli help teach` shows the usage"
-                    : "expected NAME alone with --evaluate DIR; `ocelli help teach` shows the usage")
+                    : "expected only NAME with --evaluate DIR; `ocelli help teach` shows the usage")
         }
         folder.name = name
         if let evaluated = request.evaluated {
             guard folder.embedder == nil, folder.output == nil, folder.chosen == nil, !folder.overwrites else {
-                throw UsageError("--evaluate asks a model that is there: not with --embedder, -o, --method or --force")
+                throw UsageError("--evaluate needs an existing model: not with --embedder, -o, --method or --force")
             }
             folder.pictures = evaluated
             try Interruption.end()

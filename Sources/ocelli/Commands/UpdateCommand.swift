@@ -28,7 +28,7 @@ enum UpdateCommand: Command {
             .text("-o --output", "FILE2", \.output, "The file to write."),
             .number(
                 "--epochs", "N", \.epochs, in: 1...1000,
-                "How often the examples are gone through, 1 to 1000. Default: the file's."),
+                "The number of epochs, 1 to 1000. Default: the file's."),
             Flag("--learning-rate", "NUMBER", "The step of the optimizer. Default: the file's.") {
                 request, flag, text in
                 guard let rate = Double(text), rate > 0, rate.isFinite else {
@@ -47,13 +47,7 @@ enum UpdateCommand: Command {
     static var initial: ModelUpdate.Request { ModelUpdate.Request() }
 
     static func take(word: String, into request: inout ModelUpdate.Request) throws {
-        if request.file.isEmpty {
-            request.file = word
-        } else if request.data.isEmpty {
-            request.data = word
-        } else {
-            throw UsageError("\"\(word)\" is not expected here: one FILE and one DATA at a time")
-        }
+        try take(word, into: &request, as: [\.file, \.data], most: "one FILE and one DATA at a time")
     }
 
     static func run(_ request: ModelUpdate.Request, settings: SettingsFlags) async throws -> Int32 {

@@ -64,7 +64,7 @@ struct SharedAnswersTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test("after a new version serves, or an old one again, a cached answer of the other version is not given")
+    @Test("after a new version serves, or an old one again, a cached answer of the other version is not used")
     func aReloadWithOtherSettingsMissesAndSoDoesAnotherVersion() throws {
         let models = try RolloutTests.Models(["1"])
         let daemon = try Daemon(["--models", models.folder.path] + Self.on)

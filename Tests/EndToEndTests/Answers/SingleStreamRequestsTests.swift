@@ -27,8 +27,8 @@ struct SingleStreamRequestsTests {
         #expect(try variant(of: daemon)["state"] as? String == "not_compiled")
         let usual = try Curl.post(Self.seven, to: daemon.url + "/v1/classify")
         #expect(usual.headers["server-timing"]?.contains("desc=") == false, "\(usual.headers)")
-        #expect(eventually(within: 20) { (try? variant(of: daemon)["state"]) as? String == "ready" })
-        #expect(daemon.waitForLog("single-stream requests use 2 threads", seconds: 5))
+        #expect(eventually { (try? variant(of: daemon)["state"]) as? String == "ready" })
+        #expect(daemon.waitForLog("single-stream requests use 2 threads"))
         let singleStream = try Curl.post(Self.seven, to: daemon.url + "/v1/classify")
         let timing = singleStream.headers["server-timing"] ?? ""
         #expect(timing.contains(#"infer;dur="#) && timing.contains(#";desc="2 threads""#), "\(timing)")
@@ -46,7 +46,7 @@ struct SingleStreamRequestsTests {
         let daemon = try Daemon(["--lone-threads=2", "--threads=2", "--streams=2"])
         defer { daemon.stop() }
         _ = try Curl.post(Self.seven, to: daemon.url + "/v1/classify")
-        #expect(eventually(within: 20) { (try? variant(of: daemon)["state"]) as? String == "ready" })
+        #expect(eventually { (try? variant(of: daemon)["state"]) as? String == "ready" })
         let forms = (0..<32).flatMap { _ in ["-F", "image=@\(Self.seven.path)"] }
         let answer = try Curl.run(daemon.url + "/v1/classify", forms)
         let results = answer.json["results"] as? [[String: Any]] ?? []

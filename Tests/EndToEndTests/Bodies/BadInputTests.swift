@@ -116,7 +116,7 @@ struct BadInputTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test("a body of 40 MB is refused with 413, with and without Expect and in chunks, and by its head alone")
+    @Test("a body of 40 MB is refused with 413, with and without Expect and in chunks, and by its head without a body")
     func aBodyOverTheLimitIsRefusedBeforeItIsSent() throws {
         let daemon = try Daemon()
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-40MB-\(getpid()).bin")

@@ -208,7 +208,7 @@ struct ConfinedPicturesTests {
             + "Content-Length: \(picture.count)\r\n\r\n"
         let clients = try (0..<3).map { _ in try RawClient(daemon.url) }
         for client in clients { client.offer(Data(head.utf8) + picture) }
-        let haveWaited = try eventually(within: 10, every: 0.005) {
+        let haveWaited = try eventually(every: 0.005) {
             try Curl.run(daemon.url + "/metrics").text.contains(#/ocelli_decodes_waiting [1-9]/#)
         }
         #expect(haveWaited)

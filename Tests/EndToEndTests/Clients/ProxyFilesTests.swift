@@ -56,7 +56,7 @@ struct ProxyFilesTests {
             process.standardError = FileHandle.nullDevice
             process.standardOutput = FileHandle.nullDevice
             try process.run()
-            guard eventually(within: 20, { (try? Curl.run(url + "/v1/models").status) == 200 }) else {
+            guard eventually({ (try? Curl.run(url + "/v1/models").status) == 200 }) else {
                 throw Missing(description: "\(name) does not pass requests on")
             }
         }

@@ -266,7 +266,7 @@ struct ThingsTests {
 
     /// Detections are listed and drawn; the slider, the keyboard, and the fields of a model of numbers and words.
     @Test(
-        "the page lists and draws what models find, and offers fields for numbers and words",
+        "the page lists and draws the results of models, and offers fields for numbers and words",
         .enabled(if: PageTests.chromium != nil, "Chromium is not installed (apt install chromium)"))
     func thePageListsAndDraws() throws {
         let cases = try ThingsCases(only: [

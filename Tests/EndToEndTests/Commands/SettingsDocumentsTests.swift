@@ -7,7 +7,7 @@ import Testing
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
 struct SettingsDocumentsTests {
     @Test(
-        "each document of settings in the tree is what `ocelli help` prints",
+        "each document of settings in the tree equals the output of `ocelli help`",
         arguments: [
             ("config", "config/ocelli.json5"), ("settings", "docs/settings.md"), ("man", "docs/ocelli.1"),
             ("completion", "config/ocelli.bash-completion"),

@@ -114,7 +114,7 @@ struct UpdateCommandTests {
 
     /// The library that wrote the files opens them, and finds TensorFlow's weights and no other change.
     @Test(
-        "coremltools opens the updated file, and finds the expected weights and nothing else changed",
+        "coremltools opens the updated file, and finds that only the expected weights changed",
         .enabled(
             if: coremltools != nil,
             "no Python with coremltools: python3 -m venv V && V/bin/pip install coremltools, and OCELLI_COREMLTOOLS=V/bin/python"

@@ -32,7 +32,7 @@ struct WrongSettingsTests {
     }
 
     @Test(
-        "a wrong file, folder or address at start is named in a single line with what to do",
+        "a wrong file, folder or address at start is named in a single line with the remedy",
         arguments: [
             (["--config", "{}"], ["{}", "it is a folder"], 2),
             (["--config", "{}/none.json5"], ["none.json5", "no such file"], 2),

@@ -33,7 +33,7 @@ struct DescriptorsTests {
         return MetricsTests.value("ocelli_connections_refused_total", in: page) ?? -1
     }
 
-    @Test("without free file descriptors: idle clients give way, new clients are refused, later all is served")
+    @Test("without free file descriptors: idle clients are closed and new ones refused until descriptors are free")
     func theDaemonStaysUpAndRecovers() throws {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         try FileManager.default.copyItem(at: SharedData.packageRoot.appendingPathComponent("models"), to: models)

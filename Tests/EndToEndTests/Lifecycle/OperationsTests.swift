@@ -30,7 +30,7 @@ struct OperationsTests {
 
     /// Neither the daemon nor the two programs that only use processor time are left.
     @Test(
-        "chaos.py that is ended by SIGTERM leaves none of its three child processes",
+        "chaos.py ends its three child processes when it gets SIGTERM",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
     func aTrialThatIsEndedLeavesNothingBehind() throws {
         let trial = Process()
@@ -59,7 +59,7 @@ struct OperationsTests {
 
     /// config/nginx.conf and config/haproxy.cfg before two daemons: a drain loses nothing, a kill next to nothing.
     @Test(
-        "behind nginx and HAProxy a drain of a daemon loses no request, and a kill next to none",
+        "behind nginx and HAProxy a drain of a daemon loses no request, and a kill loses few",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: Self.hasProxy, "neither nginx nor haproxy is installed"))
     func proxiesHideDaemonsThatComeAndGo() throws {

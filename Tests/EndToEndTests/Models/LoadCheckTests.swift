@@ -127,7 +127,7 @@ struct LoadCheckTests {
     }
 
     /// A daemon that is killed cannot end a load check that has just begun.
-    @Test("a load check ends at once if its parent process is gone, and otherwise at its time limit")
+    @Test("a load check ends at once if its parent process has ended, and otherwise at its time limit")
     func anAbandonedTrialEnds() throws {
         let folder = try Folder()
         try folder.add("endless.onnx", Self.endless)

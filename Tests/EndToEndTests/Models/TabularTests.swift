@@ -258,7 +258,7 @@ struct TabularTests {
 
     /// By default, and by the setting, each of the two would run on the other engine.
     @Test(
-        "runtime.engine in model.json fixes the engine of a model, whatever the setting and the answers say",
+        "runtime.engine in model.json fixes the engine of a model, regardless of the setting and the answers",
         .enabled(if: hasEngine, engineAbsence), arguments: ["auto", "openvino", "onnxruntime"])
     func theEngineOfModelJSONIsTheOneThatRuns(setting: String) throws {
         try inFolder([:]) { folder in

@@ -70,7 +70,7 @@ extension SettingsCase {
             },
             "log_top_label": { running in
                 _ = try Curl.post(seven, to: running.url + "/v1/classify")
-                return unless(running.daemon.waitForLog("\"top\":\"7\"", seconds: 2), running.daemon.log)
+                return unless(running.daemon.waitForLog("\"top\":\"7\""), running.daemon.log)
             },
         ])
 
@@ -99,7 +99,7 @@ extension SettingsCase {
         let answer = try Curl.post(
             seven, to: running.url + "/v1/classify?threshold=0.0625",
             ["-H", "X-Request-ID: json-line", "-H", "Authorization: Bearer \(secret)"])
-        _ = running.daemon.waitForLog("\"id\":\"json-line\"", seconds: 2)
+        _ = running.daemon.waitForLog("\"id\":\"json-line\"")
         // The last line may be incomplete.
         let lines = running.log.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         var found: [String: Any]?
@@ -164,7 +164,7 @@ extension SettingsCase {
         checks: [
             "trusted_proxies": { running in
                 _ = try Curl.run(running.url + "/v1/models", ["-H", "X-Forwarded-For: 203.0.113.7"])
-                let isLogged = running.daemon.waitForLog("203.0.113.7 GET /v1/models", seconds: 5)
+                let isLogged = running.daemon.waitForLog("203.0.113.7 GET /v1/models")
                 return unless(isLogged, running.daemon.log)
             }
         ])

@@ -63,7 +63,7 @@ extension SettingsCase {
                 let request = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
                 for _ in 0..<60 { client.offer(String(repeating: request, count: 20)) }
                 var count = 0.0
-                try eventually(within: 3) {
+                try eventually {
                     count = try running.metric("ocelli_connections_slow_readers_total")
                     return count > 0
                 }
@@ -141,7 +141,7 @@ extension SettingsCase {
                 let clients = try (0..<3).map { _ in try RawClient(running.url) }
                 for client in clients { client.offer(Data(head.utf8) + picture) }
                 var waiting = 0.0
-                try eventually(within: 3) {
+                try eventually {
                     waiting = max(waiting, try running.metric("ocelli_decodes_waiting"))
                     return waiting > 0
                 }
@@ -168,7 +168,7 @@ extension SettingsCase {
             "shape_cache": { running in
                 // After a reload the previous model is released later.
                 var limit = 0.0
-                try eventually(within: 10) {
+                try eventually {
                     limit = try running.metric("ocelli_decode_bytes_limit")
                     return limit == 95 * 1_048_576
                 }
@@ -187,7 +187,7 @@ extension SettingsCase {
                 let request = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
                 for _ in 0..<60 { for client in clients { client.offer(String(repeating: request, count: 20)) } }
                 var shed = 0.0
-                try eventually(within: 3) {
+                try eventually {
                     shed = try running.metric("ocelli_answers_shed_total")
                     return shed > 0
                 }
@@ -213,7 +213,7 @@ extension SettingsCase {
                     client.offer(Data(count: 45_000))
                 }
                 var waiting = 0.0
-                try eventually(within: 3) {
+                try eventually {
                     waiting = try running.metric("ocelli_bodies_waiting")
                     return waiting > 0
                 }

@@ -37,7 +37,7 @@ struct TaughtBundleTests {
         #expect(made.status == 0, "\(made.errors)")
         server.daemon.signal(SIGHUP)
         #expect(
-            try eventually(within: 30) { try server.get("/v1/models/exported").json["state"] as? String == "ready" })
+            try eventually { try server.get("/v1/models/exported").json["state"] as? String == "ready" })
         let methods = [
             (taught["evaluation"] as? [String: Any])?["method"] as? String,
             (try server.get("/v1/models/exported").json["taught"] as? [String: Any])?["method"] as? String,

@@ -90,7 +90,7 @@ final class TaughtDaemon {
     /// The taught model once it has been evaluated.
     func evaluated(_ name: String = "parts") throws -> [String: Any] {
         var json: [String: Any] = [:]
-        try eventually(within: 30) {
+        try eventually {
             json = try get("/v1/taught/\(name)").json
             return json["evaluating"] as? Bool == false
         }

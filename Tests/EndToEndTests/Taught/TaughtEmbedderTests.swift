@@ -20,7 +20,7 @@ struct TaughtEmbedderTests {
     }
 
     private func isIn(_ state: String, _ server: TaughtDaemon) throws -> Bool {
-        try eventually(within: 30) { try server.get("/v1/taught/parts").json["state"] as? String == state }
+        try eventually { try server.get("/v1/taught/parts").json["state"] as? String == state }
     }
 
     @Test("a taught model is stale while its embedder differs, and answers as before once the old is back")
@@ -92,7 +92,7 @@ struct TaughtEmbedderTests {
             if isOther {
                 server.daemon.signal(SIGHUP)
                 #expect(
-                    try eventually(within: 30) { try server.get("/v1/models/pair").json["state"] as? String == "ready" }
+                    try eventually { try server.get("/v1/models/pair").json["state"] as? String == "ready" }
                 )
                 #expect(try server.put("parts", "{\"embedder\": \"pair\"}").status == 201)
                 try server.teachKinds(2, 3)
@@ -110,7 +110,7 @@ struct TaughtEmbedderTests {
         #expect(try server.classify(Self.picture).classifications.count == 1)
         try files.removeItem(at: old)
         server.daemon.signal(SIGHUP)
-        #expect(try eventually(within: 30) { try server.classify(Self.picture).status == 503 })
+        #expect(try eventually { try server.classify(Self.picture).status == 503 })
         #expect(server.daemon.stop() == 0)
     }
 

@@ -95,7 +95,7 @@ struct TaughtServingTests {
         try check()
         // After its deletion the name is free.
         #expect(try server.delete("parts").status == 204)
-        #expect(try eventually(within: 20) { try server.get("/v1/models/parts").json["labels"] as? Int == 10 })
+        #expect(try eventually { try server.get("/v1/models/parts").json["labels"] as? Int == 10 })
         #expect(try server.create().status == 409)
         #expect(server.daemon.stop() == 0)
     }

@@ -69,7 +69,7 @@ import Testing
         #expect(HostResources(one).topology.summary == nil)
     }
 
-    @Test("two nodes of 8 cores have 16 streams of one thread, and a request alone has one node")
+    @Test("two nodes of 8 cores have 16 streams of one thread, and a single request has one node")
     func twoNodesOfEight() {
         let files = Self.machine(["0-7", "8-15"], processors: 16)
         #expect(found(files) == "0=8(0-7) 1=8(8-15): 16 16 16 8 24")
@@ -89,8 +89,11 @@ import Testing
         let it = Sizing(resources)
         #expect(it.inferenceThreads.reason == "one for each core of the streams: 64 of 64 on 2 NUMA nodes")
         #expect(
-            it.streams.reason == "4 cores each, all of one of 2 NUMA nodes: threads on several wait for far memory")
-        #expect(it.loneThreads.reason == "the cores of one of 2 NUMA nodes: threads on several wait for far memory")
+            it.streams.reason
+                == "4 cores each, all of one of 2 NUMA nodes: threads on several nodes wait for remote memory")
+        #expect(
+            it.loneThreads.reason == "the cores of one of 2 NUMA nodes: threads on several nodes wait for remote memory"
+        )
         #expect(
             resources.topology.summary == "node 0 has 32 cores (0-31,64-95), node 1 has 32 cores (32-63,96-127)")
     }
@@ -127,7 +130,7 @@ import Testing
         #expect(found(files) == "0=6(0-5) 1=8(8-15): 14 14 14 6 21")
     }
 
-    @Test("a core of which one processor is offline or forbidden counts by the other")
+    @Test("a core of which one processor is offline or forbidden is counted by its other processor")
     func halfCores() {
         let files = Self.twoSockets.with("== /sys/devices/system/cpu/online\n16-127")
         #expect(found(files) == "0=32(16-31,64-95) 1=32(32-63,96-127): 64 16 64 32 24")
@@ -203,15 +206,15 @@ import Testing
         (machine(["0-7", nil], processors: 16), "/sys/devices/system/node/node1/cpulist cannot be read"),
         (
             machine(["0-7", "8-15,x"], processors: 16),
-            "/sys/devices/system/node/node1/cpulist is no list of processors: \"8-15,x\""
+            "/sys/devices/system/node/node1/cpulist is not a list of processors: \"8-15,x\""
         ),
         (
             machine(["0-7", "15-8"], processors: 16),
-            "/sys/devices/system/node/node1/cpulist is no list of processors: \"15-8\""
+            "/sys/devices/system/node/node1/cpulist is not a list of processors: \"15-8\""
         ),
         (
             machine(["0-7", "8-99999999999999999999"], processors: 16),
-            "/sys/devices/system/node/node1/cpulist is no list of processors: \"8-99999999999999999999\""
+            "/sys/devices/system/node/node1/cpulist is not a list of processors: \"8-99999999999999999999\""
         ),
         (
             machine(["0-7", "7-15"], processors: 16),
@@ -221,15 +224,15 @@ import Testing
         (machine(["", ""], processors: 16), "processor 0 is in no node"),
         (
             machine(["0-7", "8-15"], processors: 16, online: "zero"),
-            "/sys/devices/system/node/online is no list of nodes: \"zero\""
+            "/sys/devices/system/node/online is not a list of nodes: \"zero\""
         ),
         (
             machine(["0-7", "8-15"], processors: 16, online: "0-1024"),
-            "/sys/devices/system/node/online is no list of nodes: \"0-1024\""
+            "/sys/devices/system/node/online is not a list of nodes: \"0-1024\""
         ),
         (
             machine(["0-7", "8-15"], processors: 16, online: ""),
-            "/sys/devices/system/node/online is no list of nodes: \"\""
+            "/sys/devices/system/node/online is not a list of nodes: \"\""
         ),
     ]
 

@@ -54,7 +54,7 @@ import Testing
                 "one thread each: parallel predictions do not wait for each other's threads",
                 "one for each stream: more would only wait inside the engine",
                 "2 for inference and 1 more, whose pictures are decoded meanwhile",
-                "the default; what the budget of all bodies holds at 256 KiB each would be 512",
+                "the default; the budget of all bodies divided by 256 KiB would be 512",
                 "the default; half of the budget of all bodies would be 64 MiB",
                 "an eighth of the memory (1 GiB)",
                 "half of the memory (1 GiB) for 3 pictures at 6 bytes a pixel",

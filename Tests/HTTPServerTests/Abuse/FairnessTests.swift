@@ -47,7 +47,7 @@ struct FairnessTests {
     }
 
     @Test(
-        "a chunk whose size alone is over the limit is refused before its data comes",
+        "a chunk whose size exceeds the limit is refused before its data arrives",
         arguments: ["1400001", "100000005", "FFFFFFFFFFFFF", "7FFFFFFFFFFFFFFF", "8000000000000000"])
     func chunkSize(size: String) throws {
         let probe = try Probe()

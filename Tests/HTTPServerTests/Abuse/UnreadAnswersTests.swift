@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Answers that fit the kernel's buffers and are not read. What the kernel holds is read from /proc/net/tcp, which
-/// lists closed sockets that still hold something too.
+/// Answers that fit the kernel's buffers and are not read. The bytes in the kernel are read from
+/// /proc/net/tcp, which also lists closed sockets that still hold bytes.
 @Suite("Answers that are not read", .serialized)
 struct UnreadAnswersTests {
     /// A socket of the server's side.
@@ -166,7 +166,7 @@ struct UnreadAnswersTests {
     }
 
     @Test(
-        "a connection that is to be closed with an unread answer is kept until the write timeout",
+        "a connection that must be closed with an unread answer is kept until the write timeout",
         arguments: ["Connection: close\r\n", ""])
     func closing(fields: String) throws {
         let probe = try Probe("writeTimeout=1000")

@@ -222,7 +222,7 @@ struct ExchangeTests {
     }
 
     @Test(
-        "a client that ends its sending side too soon is answered 400 with what is missing",
+        "a client that ends its sending side too soon gets 400 with the missing part",
         arguments: ["GET / HTTP/1.1\r\nHost", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf"])
     func truncated(text: String) throws {
         let probe = try Probe()

@@ -115,7 +115,7 @@ final class Probe {
     /// The next line of output; waits for it.
     func nextLine() -> String? { Self.line(from: output.fileHandleForReading) }
 
-    // MARK: What it says and uses
+    // MARK: Output and usage
 
     /// The content of a GET with its own connection.
     func get(_ path: String) throws -> String {

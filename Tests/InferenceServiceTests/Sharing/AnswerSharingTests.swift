@@ -1,7 +1,7 @@
 import InferenceService
-internal import ServiceCore
 import Synchronization
 import SystemSupport
+internal import Tasks
 import TestSupport
 import Testing
 
@@ -102,7 +102,7 @@ import Testing
         #expect(sharing.usage.joined == 9 && sharing.usage.misses == 1)
     }
 
-    @Test("the first request may leave, and the work goes on for the others")
+    @Test("the first request may leave, and the work continues for the other requests")
     func leaderLeaves() async throws {
         let sharing = Self.sharing(), bench = Bench()
         let first = Self.ask(sharing, bench)
@@ -198,7 +198,7 @@ import Testing
         #expect(sharing.waiting.requests == 0 && sharing.waiting.timers == 0)
     }
 
-    @Test("a waiting request releases its content, and computes with the other's if the work fails")
+    @Test("a waiting request releases its content, and computes with the other's content if the work fails")
     func contents() async throws {
         let sharing = Self.sharing(), bench = Bench()
         let contents = [Asked("x"), Asked("x")]
@@ -257,7 +257,7 @@ import Testing
         #expect(await first.value.0 == .success(7))
     }
 
-    @Test("thousands of requests arrive and leave at random: each gets the right answer, and nothing is left")
+    @Test("thousands of requests arrive and leave at random: each gets the right answer, and no request remains")
     func storm() async throws {
         var random = SplitMix(seed: SplitMix.seed(for: "AnswerSharingTests.storm"))
         let sharing = Self.sharing(capacity: 20)

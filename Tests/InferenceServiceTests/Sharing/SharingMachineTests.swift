@@ -1,6 +1,6 @@
 import InferenceService
-internal import ServiceCore
 import SystemSupport
+internal import Tasks
 import TestSupport
 import Testing
 

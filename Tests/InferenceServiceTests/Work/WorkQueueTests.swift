@@ -121,7 +121,7 @@ internal import WireFormats
         #expect(try await long.value == 8)
     }
 
-    @Test("no work is lost, run twice or left, whatever is cancelled, late or fails")
+    @Test("no work is lost, run twice or left over, also with cancellations, delays and failures")
     func randomInterleavings() async throws {
         let seed = SplitMix.seed(for: "WorkQueueTests"), rounds = LongTests.times(3, long: 30)
         var random = SplitMix(seed: seed)

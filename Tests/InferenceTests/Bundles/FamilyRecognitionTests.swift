@@ -44,7 +44,7 @@ import Testing
 
     /// Tests/Fixtures/family-shapes: names and shapes with COCO's classes, for pictures of 128 by 128.
     @Test(
-        "detector outputs with COCO's number of classes give a likely layout and the doubt about the layout",
+        "detector outputs with COCO's number of classes give a likely layout and the reason to check it",
         arguments: [
             ("fastestdet", "fastestdet", "segmentation"), ("yolox", "yolox", "YOLOv6"), ("yolov5", "yolov5", "YOLOv7"),
             ("yolov8", "yolov8", "fractions"), ("yolov10", "yolo-end-to-end", "300 rows"), ("fcos", "fcos", "offset"),

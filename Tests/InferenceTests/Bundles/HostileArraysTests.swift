@@ -55,7 +55,7 @@ import Testing
 
     /// Seeded mutations: no crash. scripts/fuzz facts runs 100,000 of each under AddressSanitizer.
     @Test(
-        "a damaged NPY or safetensors file is refused or gives as many numbers as its shape says",
+        "a damaged NPY or safetensors file is refused or has as many numbers as its shape",
         arguments: ["npy", "safetensors"])
     func mutations(_ format: String) {
         let environment = ProcessInfo.processInfo.environment

@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test(
-        "a rollout.json that is a link out of the models folder is not read, and no byte of its target is said",
+        "a rollout.json that is a link out of the models folder is not read, and no byte of its target is reported",
         arguments: ["root:x:0:0", "{serve: '1'}", "{\"serve\": \"root:x:0:0\"}"])
     func aRolloutThatIsALinkOutOfTheFolderIsNotRead(_ contents: String) async throws {
         try folder.write([

@@ -98,7 +98,7 @@ import Testing
 
     /// The socket or pipe of a service that has the model's name is not one of the model's files.
     @Test(
-        "a bare model file beside an unrelated pipe, socket or device is loaded",
+        "a bare model file next to an unrelated pipe, socket or device is loaded",
         arguments: Kind.allCases, ["m.sock", "m.pipe", "m.txt"])
     func aBareModelFileBesideAnUnrelatedSpecialFileIsLoaded(_ kind: Kind, _ special: String) async throws {
         let folder = try TemporaryFolder()

@@ -121,7 +121,7 @@ struct EngineChoiceTests {
         #expect(try engine.open(source).use?.name == "openvino")
     }
 
-    @Test("without ONNX Runtime the error for a file that OpenVINO cannot read says what is not installed")
+    @Test("without ONNX Runtime the error for a file that OpenVINO cannot read names the package that is not installed")
     func withoutTheSecondEngineTheErrorSaysWhatIsMissing() throws {
         let error = #expect(throws: EngineError.self) { try engine(refusing, nil).open(source) }
         #expect(error?.detail == "no LinearClassifier; ONNX Runtime may be able to run it, but it is not installed")

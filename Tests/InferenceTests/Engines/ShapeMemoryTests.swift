@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "ONNX Runtime keeps nothing for sizes of inputs",
+        "ONNX Runtime has no cache for the sizes of inputs",
         .enabled(if: EnginesTests.engines.contains(.onnxruntime), "needs ONNX Runtime"))
     func onnxRuntimeKeepsNothing() async throws {
         let found = try await growth(of: try await load(.onnxruntime, keeping: 1 << 20))

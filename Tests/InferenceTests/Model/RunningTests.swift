@@ -280,7 +280,7 @@ import Testing
     }
 
     @Test(
-        "output numbers are dequantized first and put through the activation second",
+        "output numbers are first dequantized and then activated",
         arguments: [
             (#""dequantize": { "scale": 2, "bias": 5 }"#, [7, 9, 11, 13] as [Double]),
             (#""activation": "sigmoid""#, [0.7310586, 0.8807971, 0.9525741, 0.9820138]),

@@ -59,7 +59,7 @@ import Testing
         #expect(model.loadReport.treatment.last == "output \"scores\": \(activation) of the model's output")
     }
 
-    @Test("the load report tells what happens to pixels and scores")
+    @Test("the load report describes the processing of pixels and scores")
     func normalizationAndActivationAreReported() async throws {
         let (model, _) = try await load([0, 0.5, 1])
         #expect(

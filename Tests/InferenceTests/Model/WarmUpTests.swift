@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(
-        "the warm-up runs each infer request on each picture, as often as runs says",
+        "the warm-up runs each infer request on each picture, as often as `runs` sets",
         arguments: [
             ("{}", 2), ("{ \"warmup\": {} }", 2), ("{ \"warmup\": { \"runs\": 0 } }", 0),
             ("{ \"warmup\": { \"runs\": 3 } }", 6),

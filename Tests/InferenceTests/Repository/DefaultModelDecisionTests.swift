@@ -67,7 +67,7 @@ import Testing
             try decide(task, configured: "b", ["a": Self.ready, "b": Self.other]) == .model("a", isAvailable: true))
     }
 
-    @Test("a settled default stays while ready, loadable or retried; otherwise a ready model takes over")
+    @Test("a resolved default stays while ready, loadable or retried; otherwise a ready model takes over")
     func aSettledClassifier_staysAsLongAsItCanBeAsked() throws {
         for candidate in [Self.ready, Self.toCome, Self.comingBack] {
             #expect(try decide(settled: "b", ["a": Self.ready, "b": candidate]) == .model("b", isAvailable: true))

@@ -54,7 +54,7 @@ import Testing
 
     /// Without a cache folder, the process of the load check cannot pass on its decision on the engine.
     @Test(
-        "a load that goes over to the other engine reports the load check before that, and makes no second one",
+        "a load that switches to the other engine reports the earlier load check, and starts no second one",
         arguments: [
             (LoadCheck.Outcome.good(compiledAnew: true, engineComparison: 7_000_000), true),
             (.impossible("no processes"), false),

@@ -272,7 +272,7 @@ import Testing
 
     /// A model folder or a named model's path that does not answer does not prevent other models from being found.
     @Test(
-        "a models folder that does not answer is an error, and a named model that does not answer fails alone",
+        "a models folder that does not answer is an error, and only the named model that does not answer fails",
         .timeLimit(.minutes(1)))
     func aFolderThatDoesNotAnswerIsReported() async throws {
         let folder = try TemporaryFolder()
@@ -306,7 +306,7 @@ import Testing
 
     /// An entry of a folder that does not answer has failed; the others are found and served, at the start and later.
     @Test(
-        "an entry of a models folder that does not answer has failed, and the other entries are served",
+        "an entry of a models folder that does not answer fails, and the other entries are served",
         .timeLimit(.minutes(1)))
     func anEntryThatDoesNotAnswerLeavesTheOthersServed() async throws {
         let folder = try TemporaryFolder()
@@ -401,7 +401,7 @@ import Testing
 
     /// Overlapping accesses to one path each return their own result.
     @Test(
-        "overlapping looks at one path run one after the other, and each gives its own result",
+        "overlapping reads of one path run one after the other, and each returns its own result",
         .timeLimit(.minutes(1)))
     func looksAtOnePathThatOverlapWaitForEachOther() async throws {
         let looks = Looks()

@@ -35,13 +35,13 @@ import Testing
         #expect(events.all == ["loaded m 1"])
         #expect(
             try await repository.model(named: "m").loadReport.advice == [
-                "the folder 2 beside its files is no version of it, and is not served: move its files into a numbered "
+                "the folder 2 next to its files is not one of its versions and is not served: move its files into a numbered "
                     + "folder, too"
             ])
     }
 
     @Test(
-        "numbered folders beside a bundle's files are reported if they hold models, and none of them is the bundle's own",
+        "numbered folders next to a bundle's files with models are reported, and are not versions of the bundle",
         arguments: [
             (["1/m.onnx", "12/model.json", "7/saved_model.pb", "golden/1/m.onnx"], "the folders 1, 7, 12 beside"),
             (["3/net.mlpackage/Manifest.json"], "the folder 3 beside"),

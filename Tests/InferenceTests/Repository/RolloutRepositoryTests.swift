@@ -177,7 +177,7 @@ import Testing
     private static let forReadingAlone = "/sys/kernel"
 
     @Test(
-        "a rollout that cannot be written beside its model is kept in state_dir, for root too, or refused without",
+        "a rollout that cannot be written next to its model is kept in state_dir, also for root, or refused without it",
         .enabled(if: FileManager.default.fileExists(atPath: forReadingAlone), "there is no /sys/kernel"))
     func whatCannotBeWrittenBesideIsKeptElsewhere() throws {
         let state = try TemporaryFolder()
@@ -190,7 +190,7 @@ import Testing
         let refusal = #expect(throws: RolloutFile.Problem.self) {
             try RolloutFile(model: "m", place: Self.forReadingAlone, stateFolder: nil).write(record)
         }
-        #expect(refusal?.message.contains("there is no folder for what the daemon keeps (state_dir)") == true)
+        #expect(refusal?.message.contains("no folder for data of the daemon is set (state_dir)") == true)
     }
 
     @Test("a file that the operator writes does not undo the roll-backs in state_dir; the daemon's own write does")
@@ -280,7 +280,7 @@ import Testing
     }
 
     @Test(
-        "what was rolled back stays so after an edit of rollout.json and a restart, until a put names it",
+        "a version that was rolled back stays so after an edit of rollout.json and a restart, until a PUT names it",
         arguments: ["{}", "{labels: {x: '2'}}", nil])
     func anEditAndARestartForgetNoRollBack(_ text: String?) async throws {
         let folder = try Self.folder(["1", "2"])

@@ -1,4 +1,4 @@
-"""What the tests of the package share: the real daemon, and a server that answers as a test says.
+"""Helpers that the tests of the package share: the real daemon, and a server with scripted answers.
 
 The program is the one that TEST_BINARY names, else .build/release/ocelli of this checkout.
 """

@@ -10,7 +10,7 @@ package struct BundleWalk {
     private static let deepest = 8
     /// The problem of a bundle that exceeds the limits.
     static let excess =
-        "has more than \(most) files, or folders more than \(deepest) deep: remove what is not of the model, or set external_links"
+        "has more than \(most) files, or folders more than \(deepest) deep: remove files that do not belong to the model, or set external_links"
 
     /// A file, or a folder that cannot be read.
     package struct Entry {

@@ -21,8 +21,8 @@ extension ModelBundle {
         let list = found.prefix(5).joined(separator: ", ") + (found.count > 5 ? ", ..." : "")
         let folders =
             found.count == 1
-            ? "the folder \(list) beside its files is no version of it, and is"
-            : "the folders \(list) beside its files are no versions of it, and are"
+            ? "the folder \(list) next to its files is not one of its versions and is"
+            : "the folders \(list) next to its files are not versions of it and are"
         return "\(folders) not served: move its files into a numbered folder, too"
     }
 

@@ -108,7 +108,7 @@ struct HeadParser {
         } else if count(.scores) + count(.score) != 1 {
             problems.add(path, "expected \"scores\", or \"score\" with \"class\"")
         } else if count(.label) > 0, count(.score) == 0 {
-            problems.add(path, "has \"class\" beside \"scores\": expected \"score\", the only one of a row")
+            problems.add(path, "has both \"class\" and \"scores\": expected \"score\", one for each row")
         }
     }
 

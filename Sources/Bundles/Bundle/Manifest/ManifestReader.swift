@@ -1,5 +1,6 @@
 package import EngineAPI
 package import JSON
+internal import SystemSupport
 
 /// Collects the problems of a bundle while it is read, so that all are reported at once.
 package final class ProblemList {
@@ -15,8 +16,8 @@ package final class ProblemList {
 
 /// A JSON object while it is read. Each key that is read is recorded; values of a wrong type, and finally keys that
 /// were never read, are problems.
-package struct ManifestObject {
-    let path: String
+package struct ManifestObject: JSONMembers {
+    package let path: String
     let problems: ProblemList
     private let members: [String: JSONValue]
     private let known: KnownKeys
@@ -38,46 +39,29 @@ package struct ManifestObject {
         }
     }
 
-    /// The path of a member.
-    func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
-
     /// Any value; nil if it is missing or null.
-    func value(_ key: String) -> JSONValue? {
+    package func value(_ key: String) -> JSONValue? {
         known.names.insert(key)
         guard let value = members[key], value != .null else { return nil }
         return value
     }
 
-    func has(_ key: String) -> Bool { value(key) != nil }
-
-    package func string(_ key: String) -> String? {
-        read(key, "a string") { if case .string(let text) = $0 { text } else { nil } }
-    }
+    package func note(_ key: String, _ reason: String) { problems.add(path(of: key), reason) }
 
     /// A string that must be present and not empty.
     func requiredString(_ key: String) -> String {
         guard let text = string(key) else {
             if members[key] == nil || members[key] == .null {
-                problems.add(path(of: key), "is missing: expected a string")
+                note(key, "is missing: expected a string")
             }
             return ""
         }
-        if text.isEmpty { problems.add(path(of: key), "is empty") }
+        if text.isEmpty { note(key, "is empty") }
         return text
     }
 
     func bool(_ key: String) -> Bool? {
         read(key, "true or false") { if case .bool(let flag) = $0 { flag } else { nil } }
-    }
-
-    func number(_ key: String) -> Double? {
-        read(key, "a number") { value in
-            switch value {
-            case .integer(let number): Double(number)
-            case .number(let number) where number.isFinite: number
-            default: nil
-            }
-        }
     }
 
     func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
@@ -103,26 +87,13 @@ package struct ManifestObject {
         }
     }
 
-    package func elements(_ key: String) -> [JSONValue]? {
-        read(key, "an array") { if case .array(let elements) = $0 { elements } else { nil } }
-    }
-
-    private func read<T>(_ key: String, _ expected: String, _ convert: (JSONValue) -> T?) -> T? {
-        guard let value = value(key) else { return nil }
-        guard let result = convert(value) else {
-            problems.add(path(of: key), "expected \(expected), found \(value.kind)")
-            return nil
-        }
-        return result
-    }
-
     /// Adds a problem for every key that was not read, with the nearest known key. Call it after all known keys were
     /// read. Keys that begin with `$` or `_` are remarks of the file's author.
     func refuseUnknownKeys() {
         for key in members.keys.sorted() where !known.names.contains(key) && !key.hasPrefix("$") && !key.hasPrefix("_")
         {
             let hint = Spelling.hint(for: key, among: known.names)
-            problems.add(path(of: key), "is not a known key\(hint)")
+            note(key, "is not a known key\(hint)")
         }
     }
 }

@@ -106,7 +106,7 @@ package struct ModelManifest: Sendable {
         package var advice: [String] {
             listedColors.map { place in
                 "\(place): the numbers of an array are those of red, green and blue, for \"BGR\" too, where training code often "
-                    + "lists blue first (Caffe, OpenCV); {\"r\": ..., \"g\": ..., \"b\": ...} says which is which"
+                    + "lists blue first (Caffe, OpenCV); {\"r\": ..., \"g\": ..., \"b\": ...} names the channels"
             }
         }
     }

@@ -142,7 +142,7 @@ struct ObservationParser {
         if let origin = object.choice("from", PointOrigin.self) {
             decoding.points = origin == .prior ? decoding.points ?? PriorPoints() : nil
             if origin == .prior, decoding.coding.kind == .boxes {
-                problems.add(object.path(of: "from"), "is \"prior\", but the boxes of the head have none")
+                problems.add(object.path(of: "from"), "is \"prior\", but the boxes of the head have no priors")
             }
         }
         (reading.order, reading.units) = decoding.points == nil ? (.xyScore, decoding.units) : (.xy, .pixels)
@@ -239,7 +239,7 @@ struct ObservationParser {
             return .embedding(decoding, classes: head.map { .taught($0) })
         }
         if taught != nil {
-            problems.add(object.path(of: "classes"), "cannot be beside \"taught\": a model has classes of one kind")
+            problems.add(object.path(of: "classes"), "cannot be combined with \"taught\": only one sets the classes")
         }
         return .embedding(decoding, classes: vectors(file, scale: scale, &output).map { .vectors($0) })
     }
@@ -248,7 +248,7 @@ struct ObservationParser {
     private func taughtClasses(_ file: String, _ output: inout ObservationOutput) -> TaughtHead? {
         let path = object.path(of: "taught")
         if object.has("labels") {
-            problems.add(object.path(of: "labels"), "cannot be beside \"taught\": the labels are in \"\(file)\"")
+            problems.add(object.path(of: "labels"), "cannot be combined with \"taught\": the labels are in \"\(file)\"")
         }
         guard let bytes = contents(file, path, BundleFile.largestTaught) else { return nil }
         do throws(FormatError) {

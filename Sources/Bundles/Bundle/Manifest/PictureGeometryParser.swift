@@ -29,7 +29,7 @@ struct PictureGeometryParser {
         ].filter(object.has)
         if given.count > 1 {
             problems.add(
-                object.path(of: given[1]), "cannot be combined with \"\(given[0])\": one of them says how to scale")
+                object.path(of: given[1]), "cannot be combined with \"\(given[0])\": only one can set the scaling")
         }
         if let key = given.first, image.cropAndScale != .centerCrop {
             problems.add(

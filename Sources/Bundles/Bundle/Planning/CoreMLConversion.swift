@@ -53,7 +53,7 @@ package struct CoreMLConversion: Sendable {
                 throw ImportError([
                     Problem(
                         "is a \(file.specification.type.name), which is evaluated as it is: there is nothing to convert. Serve "
-                            + "the file; a model.json beside it with \"backend\": \"coreml\" may say otherwise")
+                            + "the file; a model.json next to it with \"backend\": \"coreml\" can change its settings")
                 ])
             }
             let translated = try TranslatedGraph(only.specification, files: file.weights, takesSequences: true)

@@ -137,7 +137,7 @@ extension ModelPlanner {
         let list = biases.map { String($0) }.joined(separator: ", ")
         return
             "the biases of input \"\(name)\" (\(list)) are positive, which looks like a mistake of sign: the mean is usually "
-            + "subtracted. It is served as written; a model.json with \"normalize\" for the input says otherwise"
+            + "subtracted. It is served as written; a model.json with \"normalize\" for the input overrides this"
     }
 
     /// The description of a picture in the form of model.json.

@@ -67,7 +67,7 @@ struct NonMaxSuppression: Sendable {
         return selection
     }
 
-    /// Intersection over union; 0 if a box has no area.
+    /// Intersection over union as in TensorFlow Lite: any two opposite corners, and 0 if a box has no area.
     private static func overlap(_ boxes: [Float], _ one: Int, _ other: Int) -> Float {
         func sides(_ index: Int) -> (top: Float, left: Float, bottom: Float, right: Float) {
             let (a, b, c, d) = (boxes[4 * index], boxes[4 * index + 1], boxes[4 * index + 2], boxes[4 * index + 3])

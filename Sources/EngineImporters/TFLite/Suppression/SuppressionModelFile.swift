@@ -265,6 +265,6 @@ private final class SuppressionRequest: InferRequest, @unchecked Sendable {
         }
         throw EngineError(
             kind: .failure, operation: "read output \"\(model.outputs[index].name)\"",
-            detail: "no part of the model gives it")
+            detail: "no part of the model produces it")
     }
 }

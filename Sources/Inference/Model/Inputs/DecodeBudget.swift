@@ -208,7 +208,7 @@ package final class DecodeBudget: Sendable {
                 finish { $0.append(Waiter(number: number, bytes: bytes, continuation: continuation), of: client) }
                 // A cancellation or deadline before this point found no waiter.
                 if Task.isCancelled { end(number, of: client, as: .cancelled) }
-                if let deadline, MonotonicInstant.now >= deadline { end(number, of: client, as: .expired) }
+                if deadline.hasPassed { end(number, of: client, as: .expired) }
             }
         } onCancel: {
             end(number, of: client, as: .cancelled)

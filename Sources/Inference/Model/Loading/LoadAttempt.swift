@@ -45,7 +45,7 @@ struct LoadAttempt {
         self.plan = plan
         bundle = try ModelBundle(path: plan.path, name: plan.name, links: plan.configuration.links)
         if bundle.manifest?.pipeline != nil {
-            let reason = "is made of other models, which a folder of models has: load it from there by its name"
+            let reason = "runs other models of its folder of models: load it by its name from that folder"
             throw .invalidBundle(name: bundle.name, problems: [BundleProblem(path: "pipeline", reason: reason)])
         }
         configuration = plan.configuration(for: bundle.manifest?.runtime)

@@ -46,7 +46,7 @@ extension Model {
         }
         guard let result = try? await pending.value(until: .now + limit) else {
             let reason =
-                "was still being loaded after \(limit.components.seconds) s: do its files answer? Check the disk and the mount"
+                "was still being loaded after \(limit.components.seconds) s: check the disk and the mount of its files"
             throw .invalidBundle(
                 name: plan.name ?? ModelBundle.servedName(of: plan.path),
                 problems: [BundleProblem(path: "", reason: reason)])

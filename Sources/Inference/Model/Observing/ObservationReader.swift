@@ -86,7 +86,7 @@ struct ObservationReader: Sendable {
     }
 
     private func isCancelled() -> Bool {
-        Task.isCancelled || (options.deadline.map { MonotonicInstant.now >= $0 } ?? false)
+        Task.isCancelled || options.deadline.hasPassed
     }
 
     private func content(

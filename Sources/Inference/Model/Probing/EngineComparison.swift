@@ -103,6 +103,7 @@ struct EngineComparison {
         return max(most - least, max(abs(least), abs(most)) / 1000)
     }
 
+    /// Unlike `Agreement.cosine`, leaves out numbers that are not finite.
     private func cosineDifference(_ a: ReferenceAnswers.Output, _ b: ReferenceAnswers.Output) -> String? {
         var product: Double = 0, ofA: Double = 0, ofB: Double = 0
         for (x, y) in zip(a.floats, b.floats) where x.isFinite && y.isFinite {

@@ -59,7 +59,7 @@ extension Model {
         let deadline = options.deadline
         let result: Result<Value, ImageError> = await LongDecoding.run { isCancelled in
             Result { () throws(ImageError) in
-                try work { isCancelled() || (deadline.map { MonotonicInstant.now >= $0 } ?? false) }
+                try work { isCancelled() || deadline.hasPassed }
             }
         }
         do throws(ImageError) {

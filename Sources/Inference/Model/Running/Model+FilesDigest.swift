@@ -19,9 +19,7 @@ extension Model {
 
     /// The SHA-256 of the files of the model at a path, loaded or not; nil if a file cannot be read. Blocks.
     package static func filesDigest(of path: String) -> String? {
-        let slash = path.lastIndex(of: "/")
-        let folder = slash.map { String(path[..<$0]) } ?? "."
-        let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        let folder = FilePath.parent(of: path), name = String(path.dropFirst(FilePath.folder(of: path).count))
         let stem = name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name
         // Files next to a bare file with the same stem are its weights or labels (model.xml, model.bin).
         var status = stat()
@@ -46,15 +44,12 @@ extension Model {
     }
 
     private static func add(_ path: String, to hash: inout SHA256) -> Bool {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
+        guard let file = try? OpenFile(path) else { return false }
         var buffer = [UInt8](repeating: 0, count: 256 << 10)
-        while true {
-            let count = read(descriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return count == 0 }
+        while let count = try? buffer.withUnsafeMutableBytes({ try file.next($0) }) {
+            guard count > 0 else { return true }
             buffer.withUnsafeBytes { hash.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
         }
+        return false
     }
 }

@@ -59,7 +59,7 @@ extension Model {
     ) async throws(InferenceError) -> (PixelImage, ImageInfo) {
         let deadline = options.deadline, ignores = options.ignoresOrientation
         let decode: @Sendable (@escaping () -> Bool) -> Result<Decoded, ImageError> = { isStopped in
-            let isCancelled = { isStopped() || (deadline.map { MonotonicInstant.now >= $0 } ?? false) }
+            let isCancelled = { isStopped() || deadline.hasPassed }
             do throws(ImageError) {
                 if let pixels = image.pixels {
                     let upright = try pipeline.pixels(pixels, ignoreOrientation: ignores, isCancelled: isCancelled)

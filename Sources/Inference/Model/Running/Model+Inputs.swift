@@ -93,13 +93,13 @@ extension Model {
         let deadline = options.deadline
         guard value.decodingTime(plan) >= Claim.long else {
             let filler = InputFiller(options: options) {
-                Task.isCancelled || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
+                Task.isCancelled || deadline.hasPassed
             }
             return try filler.fill(tensor, with: value, plan: plan)
         }
         let result: Result<ImageInfo?, InferenceError> = await LongDecoding.run { isCancelled in
             let filler = InputFiller(options: options) {
-                isCancelled() || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
+                isCancelled() || deadline.hasPassed
             }
             return Result { () throws(InferenceError) in try filler.fill(tensor, with: value, plan: plan) }
         }

@@ -67,7 +67,7 @@ extension Model {
         }
         let decoding = image.decoding(options)
         let deadline = options.deadline
-        let isCancelled = { isStopped() || (deadline.map { MonotonicInstant.now >= $0 } ?? false) }
+        let isCancelled = { isStopped() || deadline.hasPassed }
         do throws(ImageError) {
             let image = try image.decodedHere(pipeline, page: options.page, isCancelled: isCancelled)
             let pipeline = pipeline.settled(for: try pipeline.judged(image), options: decoding)

@@ -1,9 +1,10 @@
-internal import CoreMLImport
-internal import EngineImporters
-internal import FileFormats
-internal import FoundationEssentials
-internal import Glibc
-internal import JSON
+import CoreMLImport
+import EngineImporters
+import FileFormats
+import FoundationEssentials
+import Glibc
+import JSON
+import Synchronization
 package import SystemSupport
 
 /// Updates a Core ML file that is updatable (`isUpdatable`): loads the layers before the trainable part, which compute
@@ -227,7 +228,7 @@ package struct ModelUpdater: Sendable {
                 do throws(UpdateFailure) {
                     let outcome = try updatable.updated(
                         with: examples.list, shape: examples.shape, plan: plan.plan,
-                        isCancelled: { flag.isSet || deadline.map { $0 <= MonotonicInstant.now } ?? false },
+                        isCancelled: { flag.isSet || deadline.hasPassed },
                         progress: progress)
                     return .success(Outcome(bytes: outcome.bytes, losses: outcome.losses))
                 } catch {
@@ -285,4 +286,12 @@ private enum ManifestInputs {
         else { return nil }
         return String(decoding: text, as: UTF8.self)
     }
+}
+
+/// A flag that tells another thread to stop its work.
+final class CancellationFlag: Sendable {
+    private let value = Atomic(false)
+
+    var isSet: Bool { value.load(ordering: .relaxed) }
+    func set() { value.store(true, ordering: .relaxed) }
 }

@@ -22,7 +22,7 @@ package struct LoopbackServer: Sendable {
         let settings = plan.settings
         sink = open("/dev/null", O_WRONLY | O_CLOEXEC)
         guard sink >= 0 else { throw CommandError("cannot open /dev/null") }
-        let log = try Log(level: settings.level, format: settings.logFormat, descriptor: sink)
+        let log = try Log(level: settings.logLevel, format: settings.logFormat, descriptor: sink)
         let metrics = ServiceMetrics()
         let listening = try ListenPlan(["127.0.0.1:0"], passed: SystemdSockets(environment: [:], processID: 0))
         service = Service(

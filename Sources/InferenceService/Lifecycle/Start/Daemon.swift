@@ -26,7 +26,7 @@ package enum Daemon {
     package static func run(
         _ settings: Settings, warnings: [String] = [], reload: @escaping @Sendable () throws -> Settings
     ) async throws -> Int32 {
-        let log = try Log(level: settings.level, format: settings.logFormat)
+        let log = try Log(level: settings.logLevel, format: settings.logFormat)
         for warning in warnings { log.warning(warning) }
         let signals = SignalRelay(log: log)
         try signals.start()
@@ -139,7 +139,7 @@ package enum Daemon {
         let eager = parts.repository.records.count { $0.policy == .eager }
         StartupSummary(plan: plan, addresses: addresses, eagerModels: eager).log(to: log)
         if settings.listensByVertex {
-            log.notice("listen is not set: AIP_HTTP_PORT stands for it, on all addresses (dialects has vertex)")
+            log.notice("listen is not set: the port of AIP_HTTP_PORT is used, on all addresses (dialects has vertex)")
         }
         if settings.dialects.contains(.vertex) {
             log.info(

@@ -31,11 +31,11 @@ struct StartupSummary {
                 + "\(Units.duration(settings.queueWait)), deadline \(Units.duration(settings.deadline)) "
                 + "(`ocelli limits` gives the reasons)")
         if let problem = plan.resources.topology.problem {
-            log.warning("the NUMA nodes of this machine are taken for one: \(problem)")
+            log.warning("the NUMA nodes of this machine are treated as one: \(problem)")
         } else if let nodes = plan.resources.topology.summary {
             log.info(
                 "NUMA nodes: \(nodes); models run in \(value("streams")) streams on \(value("threads")) threads, "
-                    + "requests that are alone on \(value("lone_threads"))")
+                    + "single-stream requests on \(value("lone_threads"))")
         }
         for row in report.rows where row.isLowered {
             log.warning("\(row.name) is \(row.value), less than configured: \(row.reason)")

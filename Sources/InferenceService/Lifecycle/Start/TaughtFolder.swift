@@ -16,7 +16,7 @@ extension ServicePlan {
             let store = try TaughtStore(folder: folder, limits: TeachingLimits(settings))
             let own = Self.real(folder)
             for other in folders where Self.isInside(own, Self.real(other)) || Self.isInside(Self.real(other), own) {
-                throw .invalid("\(folder) and the model folder \(other) must not lie in each other")
+                throw .invalid("\(folder) and the model folder \(other) must not contain each other")
             }
             return store
         } catch {

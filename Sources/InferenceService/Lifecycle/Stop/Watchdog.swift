@@ -92,7 +92,7 @@ package struct Watchdog: Sendable {
         let isFirst = goldens.state.withLock { $0.differs(version) }
         log.error(
             "a golden of model \(version.name), version \(version.version) differs: \(difference); "
-                + (isFirst ? "loads the version again" : "it did so before; the watchdog is not notified"),
+                + (isFirst ? "loads the version again" : "it differed before; the watchdog is not notified"),
             repeating: "canary")
         // Do not wait, as above: a load may take longer than the interval.
         Task { [repository, goldens] in

@@ -49,8 +49,10 @@ enum ModelEvents {
         case .leftAlone(let name, let reason):
             log.warning("model \(name) is not retried until its files change: \(reason)")
         case .rollout(let name, let state, let text):
-            let level: Log.Level = state == "rolled_back" || state == "failed" ? .warning : .notice
-            log.line(level, message: { $0.add("rollout of model \(name): \(text)") }) { $0.member("rollout", state) }
+            log.line(
+                state == "rolled_back" || state == "failed" ? .warning : .notice,
+                message: { $0.add("rollout of model \(name): \(text)") }
+            ) { $0.member("rollout", state) }
         case .unloaded(let name, let version, let why):
             log.notice("model \(name) version \(version) was unloaded: \(why)")
         }
@@ -77,7 +79,7 @@ enum ModelEvents {
                 "model \(model): single-stream requests use \(variant.threads) threads: compiled for them in \(time) ms "
                     + "(\(variant.isCached ? "from the cache of compiled models" : "not cached"))")
         case .notCompiled:
-            log.info("model \(model): released the variant for single-stream requests: there were none")
+            log.info("model \(model): released the variant for single-stream requests: no such requests arrived")
         case .failed(let reason):
             log.warning("model \(model): single-stream requests run like all others: \(reason)")
         case .compiling: break

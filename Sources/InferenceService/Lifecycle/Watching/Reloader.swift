@@ -55,7 +55,7 @@ package struct Reloader: Sendable {
         service.use(LiveSettings(settings: settings, access: next.access))
         limits.use(next.plan)
         if let warning = GracePeriod.warning(settings, environment: environment) { log.warning(warning) }
-        log.use(level: settings.level, format: settings.logFormat)
+        log.use(level: settings.logLevel, format: settings.logFormat)
         accessLog.use(isEnabled: settings.accessLog)
         if !next.ignored.isEmpty {
             log.warning("reload: changed, but takes effect after a restart: \(next.ignored.joined(separator: ", "))")

@@ -102,7 +102,7 @@ class _Connection(asyncio.Protocol):
                 self.abort()
 
     def abort(self) -> None:
-        """Closes the connection at once: the server stops working on what was sent."""
+        """Closes the connection at once: the server stops working on the request."""
         self.is_open = False
         if self.transport is not None:
             self.transport.abort()

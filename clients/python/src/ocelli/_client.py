@@ -110,7 +110,7 @@ class Client:
         top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Any:
-        """What the picture shows: its most probable classes.
+        """Classifies a picture: returns its most probable classes.
 
         Args:
             images: a picture, or several (see the class).
@@ -329,9 +329,9 @@ class Client:
     def examples(
         self, name: str, *, label: Optional[str] = None, timeout: Optional[float] = None
     ) -> list[Example]:
-        """What a model was taught, sorted by id; of one label, if it is given. Reads all pages of the list.
+        """The examples of a taught model, sorted by id; only those of `label`, if it is given. Reads all pages of the list.
 
-        Examples that are taught or forgotten meanwhile may be missing or there; the others are there once.
+        Examples that are taught or forgotten meanwhile may be missing or included; each of the others is included once.
         """
         return self._run(_plan.examples(name, label, self._retries), timeout)
 
@@ -356,7 +356,7 @@ class Client:
         return _remade, (self._arguments,)
 
     def _is_ready(self) -> bool:
-        """Whether every model is loaded that is to be; raises `ConnectionError` where nobody listens."""
+        """Whether the server is ready; raises `ConnectionError` if no server listens."""
         return self._pool.exchange(Request("GET", "/readyz"), Deadline(self._timeout)).status == 200
 
     def _images(

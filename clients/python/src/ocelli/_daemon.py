@@ -30,9 +30,9 @@ _LONGEST_PATH = 107
 class LocalDaemon:
     """A daemon on this machine that all processes of a user share.
 
-    All that name the same folder of models and the same settings get the same daemon: whoever comes first starts it, and it ends within
-    15 seconds of its last user, also where that one was killed. If the daemon dies, it is started again. So the tasks of Ray, Spark or
-    Dask on a machine load a model once::
+    Processes that name the same folder of models and the same settings get the same daemon: the first process starts it, and it ends
+    within 15 seconds after its last user, even if that was killed. If the daemon dies, it is started again. Thus the tasks of Ray, Spark
+    or Dask on a machine load a model once::
 
         with LocalDaemon(models="models") as daemon, daemon.client() as client:
             print(client.classify("cat.jpg").classifications[0].label)
@@ -49,7 +49,7 @@ class LocalDaemon:
         self, models: Models = None, *, ocelli: Union[str, "os.PathLike[str]", None] = None,
         socket: Union[str, "os.PathLike[str]", None] = None, start_timeout: float = 300, **settings: Any,
     ) -> None:
-        """Starts the daemon, or joins the one that is there, and waits until its models are loaded.
+        """Starts the daemon, or joins the running one, and waits until its models are loaded.
 
         Args:
             models: the folder of models, or several; None for the models that come with Ocelli.
@@ -184,7 +184,7 @@ class LocalDaemon:
             os.close(start)
 
     def _is_kept(self) -> bool:
-        """Whether a keeper is there."""
+        """Whether a keeper runs."""
         file = os.open(self._path("keeper"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             return not _locked(file, fcntl.LOCK_SH)
@@ -298,7 +298,7 @@ def _link(socket: str, path: str) -> None:
         os.symlink(socket, path)
     except FileExistsError:
         if not os.path.islink(path) or os.readlink(path) != socket:
-            raise FileExistsError(f"{path} is there already, and is not this daemon's socket") from None
+            raise FileExistsError(f"{path} already exists, and is not this daemon's socket") from None
 
 
 def _locked(file: int, how: int) -> bool:

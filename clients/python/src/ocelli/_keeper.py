@@ -1,9 +1,9 @@
-"""The process that keeps a local daemon: starts it, starts it again when it dies, and ends it when nobody uses it any more.
+"""The process that keeps a local daemon: starts it, starts it again when it dies, and ends it after its last user.
 
-Run as a program by `LocalDaemon`: ``python _keeper.py FOLDER LINGER COMMAND...``. Only the standard library, and no other module of the package,
-so that it starts at once. Three locks in FOLDER tell who is there, and the kernel releases each when its holder ends, however that happens:
+Run as a program by `LocalDaemon`: ``python _keeper.py FOLDER LINGER COMMAND...``. It imports only the standard library, and no other module
+of the package, so that it starts at once. Three locks in FOLDER show which processes exist; the kernel releases each when its holder ends:
 
-- ``start``: held for moments, by who starts a keeper, and by a keeper that decides to end;
+- ``start``: held briefly by a process that starts a keeper, and by a keeper that decides to end;
 - ``users``: shared by all users;
 - ``keeper``: held by the keeper.
 """
@@ -26,7 +26,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def _dies_with_keeper() -> None:
-    # Where the keeper is killed, the daemon must not stay: who comes next starts both.
+    # If the keeper is killed, the daemon must end too: the next user starts both.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

@@ -1,4 +1,4 @@
-"""What a call does, without doing it: generators that ask for exchanges and waits, and get answers.
+"""The steps of a call, without I/O: generators that yield exchanges and waits, and receive the answers.
 
 `Client` drives them with blocking sockets and `AsyncClient` with asyncio, so that both divide lists, wait and try again in the same way.
 """
@@ -66,7 +66,7 @@ Plan = Generator[Step, Any, Value]
 
 @dataclasses.dataclass
 class Limits:
-    """What a request to this server may have; less where the server has refused as much."""
+    """The limits of a request to this server; lowered after the server has refused a request for its size."""
 
     parts: int = 64
     size: int = 16 << 20
@@ -120,7 +120,7 @@ def _encoded(query: Query) -> str:
 
 
 def is_one(images: object) -> bool:
-    """Whether it is one picture, not several. Raises `TypeError` for what is neither."""
+    """Whether it is one picture, not several. Raises `TypeError` for other values."""
     if isinstance(images, (str, os.PathLike, bytes, bytearray, memoryview)) or hasattr(images, "read"):
         return True
     if isinstance(images, Sequence):
@@ -184,7 +184,7 @@ def asked(request: Request, retries: int) -> Plan[Response]:
 
 
 def got(path: str, retries: int, take: Callable[[Any], Value]) -> Plan[Value]:
-    """What a GET answers."""
+    """The answer to a GET."""
     response = yield from asked(Request("GET", path), retries)
     return take(response.json())
 

@@ -1,4 +1,4 @@
-"""What the server answers, as typed values."""
+"""The answers of the server, as typed values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Picture:
 
 @dataclasses.dataclass(frozen=True)
 class _Answer:
-    """What every answer has."""
+    """The members of every answer."""
 
     #: The model's name.
     model: str
@@ -319,7 +319,7 @@ def examples(answer: Mapping[str, Any]) -> list[Example]:
 
 
 def taught(answers: list[Mapping[str, Any]], errors: list[OcelliError]) -> Taught:
-    """The taught model as the last of several answers has it, with what all of them added."""
+    """The taught model as in the last of several answers, with the examples that all of them added."""
     last = answers[-1]
     request_id = str(last.get("request_id", ""))
     failed = [of_picture(one, request_id) for answer in answers for one in answer.get("errors") or ()]

@@ -273,7 +273,7 @@ class ResponseParser:
                 raise ConnectionError(f"the server's answer has {self._wanted} bytes: the limit is 1 GiB")
 
     def _move(self) -> None:
-        """Moves what has come of the body."""
+        """Moves the received bytes to the body."""
         part = self._bytes if self._wanted < 0 else self._bytes[: self._wanted]
         self._body += part
         if len(self._body) > MOST_BODY:

@@ -112,7 +112,7 @@ struct PipelineRequest: Sendable {
             }
             found = []
         }
-        throw .invalidInput(name: "stage", reason: "is none of the pipeline's")
+        throw .invalidInput(name: "stage", reason: "is not a stage of the pipeline")
     }
 
     // MARK: The detector
@@ -182,7 +182,7 @@ struct PipelineRequest: Sendable {
     }
 
     private var isStopped: Bool {
-        Task.isCancelled || (options.deadline.map { MonotonicInstant.now >= $0 } ?? false)
+        Task.isCancelled || options.deadline.hasPassed
     }
 }
 

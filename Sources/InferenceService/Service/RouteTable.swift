@@ -1,10 +1,11 @@
 package import HTTPWire
+package import ServiceCore
 package import ServicePlanning
 package import Settings
 
 /// The table of all resources, from which paths, suggestions, access, labels, methods and the OpenAPI document are
 /// taken.
-package struct RouteTable<Handler: Sendable>: Sendable {
+package struct RouteTable: Sendable {
     /// One resource.
     package struct Resource: Sendable {
         package let templates: [PathTemplate]
@@ -63,16 +64,18 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         /// True if the method loads or unloads models, or changes the serving version: `repository_control` must permit
         /// it.
         package let changesModels: Bool
-        package let handler: Handler
+        /// Decides on a request.
+        let decide: Service.Decision
 
-        package init(
-            method: HTTPMethod, access: AccessClass?, operation: String, changesModels: Bool = false, handler: Handler
+        init(
+            _ method: HTTPMethod, _ access: AccessClass?, _ operation: String, changesModels: Bool,
+            _ decide: @escaping Service.Decision
         ) {
             self.method = method
             self.access = access
             self.operation = operation
             self.changesModels = changesModels
-            self.handler = handler
+            self.decide = decide
         }
     }
 
@@ -91,10 +94,26 @@ package struct RouteTable<Handler: Sendable>: Sendable {
     }
 
     package let resources: [Resource]
+    /// The paths that may be suggested to clients.
+    var suggested: [PathTemplate] { resources.filter(\.isSuggested).flatMap(\.templates) }
+    /// The paths of the OpenAPI document, with their operations. The routes of other servers' dialects have their own
+    /// documents, and may be turned off.
+    package var documented: [OpenAPIDocument.Path] {
+        resources.filter { $0.dialect == nil }.flatMap { resource in
+            resource.templates.enumerated().map { index, template in
+                .init(template, index, operations: resource.methods.map { ($0.method, $0.operation) })
+            }
+        }
+    }
     /// The indices of resources by their paths without placeholders: found without splitting the path.
     private let fixed: [String: Int]
     /// The other templates with the indices of their resources, by the number of their parts.
     private let open: [[(template: PathTemplate, resource: Int)]]
+
+    /// The methods of all resources, each once.
+    package var allowed: [HTTPMethod] {
+        Set(resources.flatMap(\.allowed)).sorted { $0.rawValue < $1.rawValue }
+    }
 
     package init(_ resources: [Resource]) {
         self.resources = resources

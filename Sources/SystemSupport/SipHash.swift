@@ -3,8 +3,8 @@
 package struct SipHash: Sendable {
     /// 128 bits, as two little-endian words.
     package struct Key: Hashable, Sendable {
-        let low: UInt64
-        let high: UInt64
+        package let low: UInt64
+        package let high: UInt64
 
         package init(low: UInt64, high: UInt64) {
             self.low = low

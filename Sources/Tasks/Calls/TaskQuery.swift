@@ -3,8 +3,9 @@ package import HTTPWire
 package import ImagePipeline
 package import Inference
 internal import JSON
-package import Settings
+package import ServiceCore
 package import WireFormats
+internal import SystemSupport
 
 /// The parameters of one task on pictures: the common ones, and its own.
 package protocol TaskQuery: Sendable {
@@ -21,13 +22,15 @@ extension TaskQuery {
     package var names: [String] { ownNames + PictureQuery.names }
 
     /// Reads the query. An unknown parameter, or one with a wrong value, is refused by name.
-    /// - Parameter form: the parameters of a form's text parts; the query wins.
+    /// - Parameters:
+    ///   - form: the parameters of a form's text parts; the query wins.
+    ///   - maxDeadline: the greatest timeout in seconds.
     package mutating func read(
-        _ target: RequestTarget, form: [(name: String, value: String)] = [], settings: Settings
+        _ target: RequestTarget, form: [(name: String, value: String)] = [], maxDeadline: Double
     ) throws(ServiceError) {
         for parameter in try RequestParameter.all(target, form: form) {
             if try take(parameter) { continue }
-            if try picture.take(parameter, settings: settings) { continue }
+            if try picture.take(parameter, maxDeadline: maxDeadline) { continue }
             let hint = Spelling.hint(for: parameter.name, among: names)
             throw .badRequest(
                 "unknown \(parameter.place) \"\(parameter.name.prefix(60))\"\(hint); known: "
@@ -65,7 +68,7 @@ package struct PictureQuery: Sendable {
     package init() {}
 
     /// Takes a parameter; false for other parameters.
-    mutating func take(_ parameter: RequestParameter, settings: Settings) throws(ServiceError) -> Bool {
+    mutating func take(_ parameter: RequestParameter, maxDeadline: Double) throws(ServiceError) -> Bool {
         switch parameter.name {
         case "crop": crop = try parameter.choice()
         case "orientation":
@@ -80,7 +83,7 @@ package struct PictureQuery: Sendable {
             page = number
         case "explain": explain = try parameter.choice()
         case "timeout_ms":
-            let longest = Int(settings.maxDeadline * 1000)
+            let longest = Int(maxDeadline * 1000)
             guard let time = Int(parameter.value), time >= 1, time <= longest else {
                 throw parameter.mistake("a whole number of milliseconds from 1 to \(longest)")
             }
@@ -91,12 +94,13 @@ package struct PictureQuery: Sendable {
     }
 
     /// The options of a prediction, with its deadline.
-    package func options(of request: HTTPRequest, settings: Settings) -> PredictionOptions {
+    /// - Parameter deadline: the seconds of a request that gives no timeout.
+    package func options(of request: HTTPRequest, deadline: Double) -> PredictionOptions {
         var options = PredictionOptions()
         options.cropAndScale = crop
         options.ignoresOrientation = ignoresOrientation
         options.page = page
-        options.deadline = request.deadline(timeoutMilliseconds, settings: settings)
+        options.deadline = request.deadline(timeoutMilliseconds, usual: deadline)
         return options
     }
 }

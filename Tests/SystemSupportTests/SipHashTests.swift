@@ -1,5 +1,4 @@
-import InferenceService
-internal import ServiceCore
+import SystemSupport
 import Testing
 
 /// SipHash compared with OpenSSL (`openssl mac -macopt hexkey:KEY -macopt size:16 SIPHASH`).
