@@ -48,6 +48,17 @@ extension Command {
         throw UsageError("\"\(word)\" is not expected here; `ocelli help \(name)` shows the usage")
     }
 
+    /// Takes a word as the first of some values that has none yet.
+    /// - Parameter most: the end of the error message for a word too many.
+    static func take(
+        _ word: String, into request: inout Request, as values: [WritableKeyPath<Request, String>], most: String
+    ) throws {
+        guard let value = values.first(where: { request[keyPath: $0].isEmpty }) else {
+            throw UsageError("\"\(word)\" is not expected here: \(most)")
+        }
+        request[keyPath: value] = word
+    }
+
     /// The names of all flags, for completion and hints.
     static var flagNames: [String] {
         let own = flags.flatMap(\.names)

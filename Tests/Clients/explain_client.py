@@ -13,20 +13,15 @@ import sys
 import numpy as np
 from PIL import Image, ImageOps
 
+from comparisons import check, end
+
 # Model, task, the name of the picture's part, the input's width, height and layout.
 TASKS = [("mixed", "predict", "photo", 20, 24, "NHWC"), ("spots", "detect", "image", 32, 32, "NCHW"),
          ("looks", "detect", "image", 32, 32, "NCHW"), ("classes", "segment", "image", 20, 24, "NHWC"),
          ("points", "keypoints", "file", 20, 24, "NHWC"), ("means", "embed", "upload", 16, 16, "NCHW"),
          ("colors", "classify", "image", 16, 16, "NCHW"), ("spots", "predict", "image", 32, 32, "NCHW")]
 VECTOR = "vector=[1, 2.5, -3, 4e2]"
-url, failures = sys.argv[1], 0
-
-
-def check(what, holds, detail=""):
-    global failures
-    failures += not holds
-    if not holds:
-        print("FAIL " + what, detail)
+url = sys.argv[1]
 
 
 def curl(address, *parts):
@@ -68,5 +63,4 @@ for name in sys.argv[2:]:
         # Without explain the same form is answered.
         status, _, text = curl(address.split("?")[0], *form)
         check(f"{what}: an answer", status == 200 and json.loads(text)["model"] == model, text[:200])
-print("all hold" if not failures else f"{failures} failed")
-sys.exit(failures > 0)
+end()

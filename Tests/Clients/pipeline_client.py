@@ -12,16 +12,10 @@ import numpy as np
 import requests
 from PIL import Image, ImageOps
 
+from comparisons import check, end
+
 url = sys.argv[1]
 TEMPLATE = np.array([[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655], [70.7299, 92.2041]])
-failures = 0
-
-
-def check(what, holds, detail=""):
-    global failures
-    failures += not holds
-    if not holds or "-v" in sys.argv:
-        print(("ok   " if holds else "FAIL ") + what, detail)
 
 
 def ask(path, body, **headers):
@@ -153,8 +147,7 @@ def main(names):
                 check(f"{name}: {stage} of shape {find}", off <= 1.01, f"{off:.2f} levels")
                 mean = np.array(one[stage]["embedding"]) * 255
                 check(f"{name}: {stage}'s answer for shape {find}", np.abs(mean - expected.mean((0, 1))).max() <= 1)
-    print(f"{'all hold' if not failures else f'{failures} failed'}; the largest difference of a crop from Pillow's is {worst:.2f} levels")
-    sys.exit(failures > 0)
+    end(f"; the largest difference of a crop from Pillow's is {worst:.2f} levels")
 
 
 if __name__ == "__main__":

@@ -22,15 +22,9 @@ import numpy as np
 import requests
 from PIL import Image, ImageOps
 
+from comparisons import check, end
+
 url = sys.argv[1]
-failures = 0
-
-
-def check(what, holds, detail=""):
-    global failures
-    failures += not holds
-    if not holds:
-        print("FAIL " + what, detail)
 
 
 def ask(path, body, accept):
@@ -274,5 +268,4 @@ if __name__ == "__main__":
     else:
         pictures(sys.argv[2:])
         transparent()
-    print("all hold" if not failures else f"{failures} failed")
-    sys.exit(failures > 0)
+    end()

@@ -13,17 +13,12 @@ import numpy as np
 import requests
 from PIL import Image, ImageOps
 
+import comparisons
+from comparisons import check
 from pipeline_client import cut, grown
 
 url, names = sys.argv[1], sys.argv[2:]
-failures = compared = 0
-
-
-def check(what, holds, detail=""):
-    global failures
-    failures += not holds
-    if not holds:
-        print("FAIL " + what, detail)
+compared = 0
 
 
 def ask(path, body):
@@ -73,5 +68,5 @@ for name in names:
                     got = np.array(one[stage]["embedding"])
                     cosine = said @ got / np.linalg.norm(said) / np.linalg.norm(got)
                     check(what, cosine > 0.995, f"cosine {cosine}")
-print(f"{compared} crops compared, {failures} comparisons failed")
-sys.exit(failures > 0 or compared < 10)
+print(f"{compared} crops compared, {comparisons.failures} comparisons failed")
+sys.exit(comparisons.failures > 0 or compared < 10)

@@ -12,18 +12,6 @@ import Testing
 
     private static let picture = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
 
-    /// A form with some pictures; nil stands for text that is not a picture.
-    private func form(_ pictures: [URL?]) throws -> (body: [UInt8], fields: String) {
-        var body = Data()
-        for picture in pictures {
-            body += Data("--b\r\nContent-Disposition: form-data; name=\"image\"; filename=\"p\"\r\n\r\n".utf8)
-            body += try picture.map { try Data(contentsOf: $0) } ?? Data("no picture".utf8)
-            body += Data("\r\n".utf8)
-        }
-        body += Data("--b--\r\n".utf8)
-        return (Array(body), "\nContent-Type: multipart/form-data; boundary=b")
-    }
-
     /// The nesting depends on the model's shape, not on the number of rows in an answer.
     @Test(
         "an output is nested by the model's shape, not by the number of rows in the answer",
@@ -44,7 +32,7 @@ import Testing
     @Test("each batch item's total time counts from the first byte of the request", arguments: ["classify", "predict"])
     func theTotalOfAnItemBeginsWithTheRequest(_ route: String) async throws {
         let world = try await World()
-        let (body, fields) = try form([Self.picture, Self.picture])
+        let (body, fields) = try Requests.form([Self.picture, Self.picture])
         let reply = try await world.answer("POST /v1/models/digits/\(route)", body, fields: fields, age: .seconds(60))
         #expect(reply.status == 200, "\(reply.text)")
         let results = reply.json["results"] as? [[String: Any]] ?? []
@@ -55,7 +43,7 @@ import Testing
     @Test("each batch item that fails is counted in ocelli_errors_total", arguments: ["classify", "predict"])
     func anItemThatFailsIsCounted(_ route: String) async throws {
         let world = try await World()
-        let (body, fields) = try form([Self.picture, nil, nil])
+        let (body, fields) = try Requests.form([Self.picture, nil, nil])
         let reply = try await world.answer("POST /v1/models/digits/\(route)", body, fields: fields)
         let results = reply.json["results"] as? [[String: Any]] ?? []
         #expect(results.map { $0["code"] as? String } == [nil, "unsupported_media_type", "unsupported_media_type"])

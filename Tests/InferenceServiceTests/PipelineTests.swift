@@ -175,7 +175,9 @@ import Testing
     @Test("several pictures share the crops of a request")
     func batch_sharesTheCrops() async throws {
         let world = try await Self.world { $0.maxCrops = 64 }
-        let (body, fields) = try form([Self.png(50, 50), Array("none".utf8), Self.png(60, 60), Self.png(70, 70)])
+        let (body, fields) = try Requests.form([
+            Self.png(50, 50), Array("none".utf8), Self.png(60, 60), Self.png(70, 70),
+        ])
         let reply = try await world.answer("POST /v1/models/all/detect", body, fields: fields)
         let results = reply.json["results"] as? [[String: Any]] ?? []
         #expect(
@@ -185,16 +187,6 @@ import Testing
             let found = results[place]["detections"] as? [[String: Any]] ?? []
             #expect(found.count { $0["color"] != nil } == 16 && results[place]["skipped"] as? Int == 48)
         }
-    }
-
-    private func form(_ pictures: [[UInt8]]) throws -> (body: [UInt8], fields: String) {
-        var body = Data()
-        for picture in pictures {
-            body += Data("--b\r\nContent-Disposition: form-data; name=\"image\"; filename=\"p\"\r\n\r\n".utf8)
-            body += Data(picture) + Data("\r\n".utf8)
-        }
-        body += Data("--b--\r\n".utf8)
-        return (Array(body), "\nContent-Type: multipart/form-data; boundary=b")
     }
 
     @Test("a deadline ends a pipeline and leaves no slot taken")
@@ -303,7 +295,7 @@ import Testing
             let reply = try await world.answer("POST /v1/models/spots/detect?\(query)", body, fields: fields)
             #expect(reply.status == status && reply.error.contains(words), "\(query): \(reply.text.prefix(300))")
         }
-        let (body, fields) = try form([source, source])
+        let (body, fields) = Requests.form([source, source])
         let several = try await world.answer("POST /v1/models/spots/detect?blur=even", body, fields: fields + accept)
         #expect(several.status == 400 && several.error.contains("one picture"), "\(several.text.prefix(200))")
         let unknown = try await world.answer("POST /v1/models/means/embed?blur=even", source)

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPServer
 import HTTPWire
 import SystemSupport
@@ -21,6 +22,21 @@ enum Requests {
         HTTPRequest(
             head: try Self.head(text), body: .empty, requestID: "r1", remote: remote,
             headReceived: MonotonicInstant(nanoseconds: head), bodyReceived: MonotonicInstant(nanoseconds: body))
+    }
+
+    /// A form with some pictures; nil stands for text that is not a picture.
+    static func form(_ pictures: [URL?]) throws -> (body: [UInt8], fields: String) {
+        form(
+            try pictures.map { picture in
+                [UInt8](try picture.map { try Data(contentsOf: $0) } ?? Data("no picture".utf8))
+            })
+    }
+
+    /// A form with some pictures.
+    static func form(_ pictures: [[UInt8]]) -> (body: [UInt8], fields: String) {
+        let head = Array("--b\r\nContent-Disposition: form-data; name=\"image\"; filename=\"p\"\r\n\r\n".utf8)
+        let parts = pictures.flatMap { head + $0 + Array("\r\n".utf8) }
+        return (parts + Array("--b--\r\n".utf8), "\nContent-Type: multipart/form-data; boundary=b")
     }
 
     private struct Incomplete: Error {}

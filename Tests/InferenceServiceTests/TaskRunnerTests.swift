@@ -61,18 +61,6 @@ import Testing
         """.write(to: bundle.appendingPathComponent("model.json"), atomically: true, encoding: .utf8)
     }
 
-    /// A form with some pictures; nil stands for text that is not a picture.
-    private func form(_ pictures: [URL?]) throws -> (body: [UInt8], fields: String) {
-        var body = Data()
-        for picture in pictures {
-            body += Data("--b\r\nContent-Disposition: form-data; name=\"image\"; filename=\"p\"\r\n\r\n".utf8)
-            body += try picture.map { try Data(contentsOf: $0) } ?? Data("no picture".utf8)
-            body += Data("\r\n".utf8)
-        }
-        body += Data("--b--\r\n".utf8)
-        return (Array(body), "\nContent-Type: multipart/form-data; boundary=b")
-    }
-
     private func inFlight(_ world: World, _ model: String) async throws -> Int {
         try await world.repository.model(named: model).limiter.snapshot.inFlight
     }
@@ -123,7 +111,7 @@ import Testing
     @Test("explain of several pictures is refused for each task", arguments: tasks)
     func explain_ofSeveralPictures_isRefused(_ one: Case) async throws {
         let world = try await Self.world()
-        let (body, fields) = try form([Self.picture, Self.picture])
+        let (body, fields) = try Requests.form([Self.picture, Self.picture])
         let reply = try await world.answer(one.path + "?explain=png", body, fields: fields)
         #expect(reply.status == 400 && reply.error.contains("one picture at a time: the body has 2"), "\(reply.text)")
     }
@@ -137,7 +125,7 @@ import Testing
         let world = try await Self.world()
         let single = try await world.answer(one.path, Array(try Data(contentsOf: Self.picture)))
         #expect(single.status == 200 && single.json[one.member] != nil, "\(single.text)")
-        let (body, fields) = try form([Self.picture, nil])
+        let (body, fields) = try Requests.form([Self.picture, nil])
         let reply = try await world.answer(one.path, body, fields: fields, age: .seconds(60))
         let results = try #require(reply.json["results"] as? [[String: Any]], "\(reply.text)")
         #expect(
@@ -157,7 +145,7 @@ import Testing
         let world = try await Self.world()
         let other = SharedData.packageRoot.appendingPathComponent("examples/three.png")
         func embed(_ pictures: [URL?]) async throws -> Reply {
-            let (body, fields) = try form(pictures)
+            let (body, fields) = try Requests.form(pictures)
             return try await world.answer(
                 "POST /v1/embed", body, fields: fields + "\nAccept: application/octet-stream")
         }
@@ -175,7 +163,7 @@ import Testing
     func aRequest_howeverItEnds_releasesItsSlot(_ one: Case) async throws {
         let world = try await Self.world()
         for pictures in [[Self.picture], [nil], [Self.picture, Self.picture], [Self.picture, nil], [nil, nil]] {
-            let (body, fields) = try form(pictures)
+            let (body, fields) = try Requests.form(pictures)
             let reply = try await world.answer(one.path, body, fields: fields)
             #expect(reply.status == (pictures.count == 1 && pictures[0] == nil ? 415 : 200), "\(reply.text)")
             #expect(try await inFlight(world, one.model) == 0)

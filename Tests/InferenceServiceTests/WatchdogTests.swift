@@ -142,7 +142,7 @@ private final class ErringEngine: Engine {
         var executionDevices: String { "FAKE" }
         func makeRequest() throws(EngineError) -> any InferRequest { Request(engine: engine, number: number) }
         func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor {
-            Tensor(elementType: elementType, shape: shape)
+            ZeroTensor(elementType: elementType, shape: shape)
         }
     }
 
@@ -164,20 +164,5 @@ private final class ErringEngine: Engine {
             let scores: [Float] = engine.isSpoilt(number) ? [0.1, 0.9] : [0.9, 0.1]
             return scores.withUnsafeBytes { body([1, 2], $0) }
         }
-    }
-
-    /// Sendable: the memory is allocated once, and ``EngineTensor`` has the rules for access to it.
-    private final class Tensor: EngineTensor, @unchecked Sendable {
-        let elementType: ElementType
-        let shape: Shape
-        let bytes: UnsafeMutableRawBufferPointer
-
-        init(elementType: ElementType, shape: Shape) {
-            self.elementType = elementType
-            self.shape = shape
-            bytes = .allocate(byteCount: (shape.elementCount ?? 0) * elementType.byteCount, alignment: 64)
-        }
-
-        deinit { bytes.deallocate() }
     }
 }

@@ -290,3 +290,20 @@ private final class FakeRequest: InferRequest {
 
     func profile() throws(EngineError) -> [LayerProfile] { [] }
 }
+
+extension FakeEngine {
+    /// The problems of a bundle with these files.
+    func problems(of files: [String: String]) async throws -> [String] {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(files)
+        var configuration = ModelConfiguration()
+        configuration.engine = self
+        do throws(InferenceError) {
+            _ = try await Model.load(contentsOf: path, configuration: configuration)
+            return []
+        } catch {
+            guard case .invalidBundle(_, let problems) = error else { return ["another error: \(error.message)"] }
+            return problems.map(\.description)
+        }
+    }
+}

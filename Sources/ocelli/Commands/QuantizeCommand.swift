@@ -51,10 +51,7 @@ enum QuantizeCommand: Command {
     static var initial: Quantization.Request { Quantization.Request() }
 
     static func take(word: String, into request: inout Quantization.Request) throws {
-        guard request.model.isEmpty else {
-            throw UsageError("\"\(word)\" is not expected here: one model at a time")
-        }
-        request.model = word
+        try take(word, into: &request, as: [\.model], most: "one model at a time")
     }
 
     static func run(_ request: Quantization.Request, settings: SettingsFlags) async throws -> Int32 {

@@ -42,10 +42,7 @@ enum ReportCommand: Command {
     static var initial: ReportMaker.Request { ReportMaker.Request() }
 
     static func take(word: String, into request: inout ReportMaker.Request) throws {
-        guard request.model.isEmpty else {
-            throw UsageError("\"\(word)\" is not expected here: `ocelli report` measures one model at a time")
-        }
-        request.model = word
+        try take(word, into: &request, as: [\.model], most: "`ocelli report` measures one model at a time")
     }
 
     static func run(_ request: ReportMaker.Request, settings: SettingsFlags) async throws -> Int32 {

@@ -23,17 +23,7 @@ import Testing
     }
 
     private func problems(_ json: String, labels: String = "a\nb\nc\n") async throws -> [String] {
-        let folder = try TemporaryFolder()
-        let path = try folder.write(["model.json": json, "labels.txt": labels, "m.onnx": ""])
-        var configuration = ModelConfiguration()
-        configuration.engine = Self.engine()
-        do throws(InferenceError) {
-            _ = try await Model.load(contentsOf: path, configuration: configuration)
-            return []
-        } catch {
-            guard case .invalidBundle(_, let problems) = error else { return ["another error: \(error.message)"] }
-            return problems.map(\.description)
-        }
+        try await Self.engine().problems(of: ["model.json": json, "labels.txt": labels, "m.onnx": ""])
     }
 
     @Test("a bundle without mistakes has no problems")

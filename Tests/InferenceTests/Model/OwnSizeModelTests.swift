@@ -28,17 +28,7 @@ import Testing
     }
 
     private func problems(_ json: String, _ engine: FakeEngine = Self.engine()) async throws -> [String] {
-        let folder = try TemporaryFolder()
-        let path = try folder.write(["model.json": json, "m.onnx": ""])
-        var configuration = ModelConfiguration()
-        configuration.engine = engine
-        do throws(InferenceError) {
-            _ = try await Model.load(contentsOf: path, configuration: configuration)
-            return []
-        } catch {
-            guard case .invalidBundle(_, let problems) = error else { return ["another error: \(error.message)"] }
-            return problems.map(\.description)
-        }
+        try await engine.problems(of: ["model.json": json, "m.onnx": ""])
     }
 
     @Test("a bundle may leave one or both sides of an image open, with limits in open_size")
