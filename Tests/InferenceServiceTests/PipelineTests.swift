@@ -175,7 +175,9 @@ import Testing
     @Test("several pictures share the crops of a request")
     func batch_sharesTheCrops() async throws {
         let world = try await Self.world { $0.maxCrops = 64 }
-        let (body, fields) = try Requests.form([Self.png(50, 50), Array("none".utf8), Self.png(60, 60), Self.png(70, 70)])
+        let (body, fields) = try Requests.form([
+            Self.png(50, 50), Array("none".utf8), Self.png(60, 60), Self.png(70, 70),
+        ])
         let reply = try await world.answer("POST /v1/models/all/detect", body, fields: fields)
         let results = reply.json["results"] as? [[String: Any]] ?? []
         #expect(
