@@ -65,10 +65,12 @@ let package = Package(
         // The declarations of ONNX Runtime's API; its library is opened at run time: nothing is linked.
         .target(name: "CONNXRuntime"),
         .target(name: "CInflate", linkerSettings: [.linkedLibrary("z")]),
+        // Only the objects of SHA-256 are linked, so that the program needs no shared library for it.
+        .target(name: "CSHA256", linkerSettings: [.linkedLibrary(":libcrypto.a")]),
         .systemLibrary(name: "COpenVINO", pkgConfig: "openvino-ocelli"),
 
-        // Swift over CSystem: threads, clocks, guarded values, errors of system calls.
-        .target(name: "SystemSupport", dependencies: ["CSystem"], swiftSettings: strict),
+        // Swift over CSystem: threads, clocks, guarded values, errors of system calls; digests.
+        .target(name: "SystemSupport", dependencies: ["CSHA256", "CSystem"], swiftSettings: strict),
 
         // Choices of settings that other targets use too.
         .target(name: "Choices", swiftSettings: strict),

@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 /// The only descriptor that the child keeps open.
-enum { talk = 3 };
+enum { data = 3 };
 
 static bool say(struct ccodec_statement *statement, uint32_t kind) {
     statement->kind = kind;
     long sent;
-    do sent = send(talk, statement, sizeof *statement, MSG_NOSIGNAL);
+    do sent = send(data, statement, sizeof *statement, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
     return sent == (long)sizeof *statement;
 }
@@ -34,7 +34,7 @@ static int receive_memory(void) {
     struct msghdr message = {
         .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
     long count;
-    do count = recvmsg(talk, &message, 0);
+    do count = recvmsg(data, &message, 0);
     while (count < 0 && errno == EINTR);
     struct cmsghdr *header = count == 1 ? CMSG_FIRSTHDR(&message) : NULL;
     if (!header || header->cmsg_type != SCM_RIGHTS) return -1;
@@ -48,9 +48,9 @@ _Noreturn void ccodec_child(const struct ccodec *codec, const struct ccodec_job 
     memset(&statement, 0, sizeof statement);
     struct ccodec_input input = {.count = job->bytes, .page = job->page};
     void *bytes = mmap(NULL, job->bytes, PROT_READ, MAP_SHARED, picture, 0);
-    if (socket != talk && dup2(socket, talk) < 0) _exit(1);
-    ccodec_close_from(talk + 1);
-    for (int descriptor = 0; descriptor < talk; descriptor++) close(descriptor);
+    if (socket != data && dup2(socket, data) < 0) _exit(1);
+    ccodec_close_from(data + 1);
+    for (int descriptor = 0; descriptor < data; descriptor++) close(descriptor);
     bool confined = bytes != MAP_FAILED && ccodec_limit(job->seconds, job->most_seconds) && ccodec_confine();
     input.bytes = bytes;
     if (!confined) {

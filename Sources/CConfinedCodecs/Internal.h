@@ -11,5 +11,5 @@ void *ccodec_library(const char *const names[]);
 /// false if one is missing.
 bool ccodec_functions(void *library, ...);
 
-/// Runs the child; never returns. `talk` is the only descriptor that stays open.
-_Noreturn void ccodec_child(const struct ccodec *codec, const struct ccodec_job *job, int picture, int talk);
+/// Runs the child; never returns. `data` is the only descriptor that stays open.
+_Noreturn void ccodec_child(const struct ccodec *codec, const struct ccodec_job *job, int picture, int data);

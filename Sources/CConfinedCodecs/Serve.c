@@ -23,10 +23,10 @@ enum { most_children = 512, descriptors = 3 };
 
 static struct {
     pid_t pid;
-    int leash;
+    int control;
     /// The descriptor that asks before a thread is started; -1 without one.
     int guard;
-    /// False once the daemon has closed the leash.
+    /// False once the daemon has closed the control.
     bool is_held;
 } children[most_children];
 static size_t child_count;
@@ -69,13 +69,13 @@ static void limit_memory(pid_t pid, uint64_t private, uint64_t shared, bool is_l
     limit(pid, RLIMIT_AS, sum(base_addresses, sum(sum(shared, private), others)), is_last);
 }
 
-static void tell(int leash, struct ccodec_event event) {
+static void report(int control, struct ccodec_event event) {
     // The daemon may have closed its end.
-    (void)!send(leash, &event, sizeof event, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)!send(control, &event, sizeof event, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void remove_child(size_t index) {
-    close(children[index].leash);
+    close(children[index].control);
     if (children[index].guard >= 0) close(children[index].guard);
     children[index] = children[--child_count];
 }
@@ -89,8 +89,8 @@ static void reap(int signals) {
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         for (size_t index = 0; index < child_count; index++) {
             if (children[index].pid != pid) continue;
-            tell(
-                children[index].leash,
+            report(
+                children[index].control,
                 (struct ccodec_event){
                     .kind = CCODEC_ENDED, .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
                     .status = WIFEXITED(status) ? WEXITSTATUS(status) : 0});
@@ -100,15 +100,15 @@ static void reap(int signals) {
     }
 }
 
-/// Reads a leash: new limits, or its end.
+/// Reads a control: new limits, or its end.
 static void follow(size_t index) {
     struct ccodec_allowance allowance;
-    long count = recv(children[index].leash, &allowance, sizeof allowance, MSG_DONTWAIT);
+    long count = recv(children[index].control, &allowance, sizeof allowance, MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (count == (long)sizeof allowance) {
         limit_memory(children[index].pid, allowance.memory, allowance.shared, true);
         limit(children[index].pid, RLIMIT_CPU, allowance.seconds, false);
-        tell(children[index].leash, (struct ccodec_event){.kind = CCODEC_LIMITED});
+        report(children[index].control, (struct ccodec_event){.kind = CCODEC_LIMITED});
         return;
     }
     kill(children[index].pid, SIGKILL);
@@ -130,12 +130,12 @@ static void start(const struct ccodec *codecs, size_t count, const struct ccodec
     close(received[0]);
     close(received[1]);
     if (pid < 0) {
-        // The daemon notices that the other end of the leash is closed.
+        // The daemon notices that the other end of the control is closed.
         close(received[2]);
         return;
     }
     children[child_count].pid = pid;
-    children[child_count].leash = received[2];
+    children[child_count].control = received[2];
     children[child_count].guard = -1;
     children[child_count++].is_held = true;
 }
@@ -223,15 +223,15 @@ int ccodec_serve(int control, const struct ccodec *codecs, size_t count) {
         entries[1] = (struct pollfd){.fd = signals, .events = POLLIN};
         entries[2] = (struct pollfd){.fd = guards[1], .events = POLLIN};
         size_t polled = child_count;
-        struct pollfd *leashes = entries + 3, *asking = leashes + polled;
+        struct pollfd *controls = entries + 3, *asking = controls + polled;
         for (size_t index = 0; index < polled; index++) {
-            leashes[index] = (struct pollfd){.fd = children[index].is_held ? children[index].leash : -1, .events = POLLIN};
+            controls[index] = (struct pollfd){.fd = children[index].is_held ? children[index].control : -1, .events = POLLIN};
             asking[index] = (struct pollfd){.fd = children[index].guard, .events = POLLIN};
         }
         if (poll(entries, 2 * polled + 3, -1) < 0 && errno != EINTR) return 1;
-        // Handle leashes and guards before ends and jobs, which change the table.
+        // Handle controls and guards before ends and jobs, which change the table.
         for (size_t index = 0; index < polled; index++) {
-            if (leashes[index].revents) follow(index);
+            if (controls[index].revents) follow(index);
             if (asking[index].revents & POLLIN) {
                 ccodec_answer_guard(children[index].guard, children[index].pid);
             } else if (asking[index].revents) {

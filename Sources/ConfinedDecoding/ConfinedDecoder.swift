@@ -75,7 +75,7 @@ package final class ConfinedDecoder: Sendable {
     }
 
     private func submit(_ job: ccodec_job, _ picture: ConfinedPicture, to helper: HelperProcess) -> Bool {
-        helper.submit(job, picture.farEnds) {
+        helper.submit(job, picture.childEnds) {
             // Meanwhile, the process at hand takes further pictures.
             try? SystemThread.start("decoder") { [self] in replace(helper) }
         }

@@ -19,10 +19,11 @@ package final class ConfinedPicture: @unchecked Sendable {
     /// The helper that watches the process, which lives as long as this object, and the function to call if the
     /// picture's process crashes.
     private var helper: (HelperProcess, crashed: () -> Void)?
-    private var statement: PictureStatement?
-    /// The picture, and both ends of the sockets to the decoding process (`talk`) and to the helper that watches it
-    /// (`leash`); -1 for closed ones.
-    private var picture: Int32 = -1, talk: Int32 = -1, farTalk: Int32 = -1, leash: Int32 = -1, farLeash: Int32 = -1
+    private var statement: DecoderMessage?
+    /// The picture, and both ends of the sockets to the decoding process (`data`) and to the helper that watches it
+    /// (`control`); -1 for closed ones.
+    private var picture: Int32 = -1, data: Int32 = -1, childData: Int32 = -1, control: Int32 = -1,
+        childControl: Int32 = -1
 
     init(
         _ bytes: UnsafeRawBufferPointer, format: ImageFormat, limits: DecodeLimits
@@ -34,13 +35,13 @@ package final class ConfinedPicture: @unchecked Sendable {
         dialogue = DecodeDialogue(format, limits: limits)
         picture = csys_memory_copy(bytes.baseAddress, bytes.count)
         guard picture >= 0 else { throw .noDecoder("there is no memory for the picture (error \(-picture))") }
-        (talk, farTalk) = try Self.pair()
-        (leash, farLeash) = try Self.pair()
+        (data, childData) = try Self.pair()
+        (control, childControl) = try Self.pair()
     }
 
     deinit {
-        closeFarEnds()
-        for descriptor in [talk, leash] where descriptor >= 0 { _ = csys_close(descriptor) }
+        closeChildEnds()
+        for descriptor in [data, control] where descriptor >= 0 { _ = csys_close(descriptor) }
     }
 
     private static func pair() throws(ImageError) -> (Int32, Int32) {
@@ -53,11 +54,11 @@ package final class ConfinedPicture: @unchecked Sendable {
     }
 
     /// The descriptors that are sent with a job.
-    var farEnds: [Int32] { [picture, farTalk, farLeash] }
+    var childEnds: [Int32] { [picture, childData, childControl] }
 
-    private func closeFarEnds() {
-        for descriptor in farEnds where descriptor >= 0 { _ = csys_close(descriptor) }
-        (picture, farTalk, farLeash) = (-1, -1, -1)
+    private func closeChildEnds() {
+        for descriptor in childEnds where descriptor >= 0 { _ = csys_close(descriptor) }
+        (picture, childData, childControl) = (-1, -1, -1)
     }
 
     /// The picture's header. It comes from an untrusted process: check it before memory is reserved.
@@ -78,8 +79,8 @@ package final class ConfinedPicture: @unchecked Sendable {
         by helper: HelperProcess, isCancelled: () -> Bool, crashed: @escaping () -> Void
     ) throws(ImageError) {
         self.helper = (helper, crashed)
-        closeFarEnds()
-        if case .judge(let stated) = try listen(isCancelled) { statement = stated }
+        closeChildEnds()
+        if case .check(let stated) = try listen(isCancelled) { statement = stated }
     }
 
     /// Decodes the picture. The caller must have reserved ``memory`` bytes.
@@ -98,7 +99,7 @@ package final class ConfinedPicture: @unchecked Sendable {
         dialogue.allow(bytes: bytes, seconds: seconds, clock: clock)
         var byte: UInt8 = 1
         // If the process has ended, the next line reports it.
-        _ = csys_send_descriptors(talk, &byte, 1, [pixels], 1)
+        _ = csys_send_descriptors(data, &byte, 1, [pixels], 1)
         guard case .take(let done) = try listen(isCancelled) else { throw .noDecoder("it has no picture") }
         // After the process has ended, no process can write to the pixels.
         guard end() != nil else { throw .noDecoder("it did not end") }
@@ -112,7 +113,7 @@ package final class ConfinedPicture: @unchecked Sendable {
 
     /// Limits the memory and the time of the process to the needs of decoding.
     private func limit(_ allowance: ccodec_allowance) throws(ImageError) {
-        _ = withUnsafeBytes(of: allowance) { csys_send(leash, $0.baseAddress, $0.count) }
+        _ = withUnsafeBytes(of: allowance) { csys_send(control, $0.baseAddress, $0.count) }
         switch event() {
         case .limited?: return
         case .ended(let signal, let status)?: throw refusal(of: .ended(signal: signal, status: status))
@@ -128,10 +129,10 @@ package final class ConfinedPicture: @unchecked Sendable {
         while true {
             if isCancelled() { throw refusal(of: .cancelled) }
             if MonotonicInstant.now >= deadline { throw refusal(of: .late) }
-            guard csys_wait_readable(talk, Self.tick) != 0 else { continue }
-            let count = csys_receive(talk, &room, room.count)
+            guard csys_wait_readable(data, Self.tick) != 0 else { continue }
+            let count = csys_receive(data, &room, room.count)
             let event: DecodeDialogue.Event =
-                count > 0 ? .said(room[..<count].withUnsafeBytes { PictureStatement($0) }) : .closed
+                count > 0 ? .received(room[..<count].withUnsafeBytes { DecoderMessage($0) }) : .closed
             switch dialogue.take(event) {
             case .refuse(let error):
                 _ = end()
@@ -154,7 +155,7 @@ package final class ConfinedPicture: @unchecked Sendable {
         return error
     }
 
-    private enum LeashEvent {
+    private enum ControlEvent {
         case limited
         case ended(signal: Int32, status: Int32)
     }
@@ -163,15 +164,15 @@ package final class ConfinedPicture: @unchecked Sendable {
     /// - Parameter isKilled: false for a process that is ending by itself.
     /// - Returns: how it ended; nil if the helper has ended, which ends its processes.
     private func end(isKilled: Bool = true) -> DecodeDialogue.Event? {
-        guard leash >= 0 else { return nil }
+        guard control >= 0 else { return nil }
         defer {
-            _ = csys_close(leash)
-            leash = -1
+            _ = csys_close(control)
+            control = -1
         }
         if !isKilled, case .ended(let signal, let status)? = event(Self.grace) {
             return .ended(signal: signal, status: status)
         }
-        _ = csys_shutdown_write(leash)
+        _ = csys_shutdown_write(control)
         while let event = event() {
             if case .ended(let signal, let status) = event { return .ended(signal: signal, status: status) }
         }
@@ -182,10 +183,10 @@ package final class ConfinedPicture: @unchecked Sendable {
     private static let grace: Int32 = 500, patience: Int32 = 10_000
 
     /// The next message of the helper; nil after a timeout, or for an invalid message.
-    private func event(_ milliseconds: Int32 = ConfinedPicture.patience) -> LeashEvent? {
+    private func event(_ milliseconds: Int32 = ConfinedPicture.patience) -> ControlEvent? {
         var message = ccodec_event()
-        guard csys_wait_readable(leash, milliseconds) == 1 else { return nil }
-        let count = withUnsafeMutableBytes(of: &message) { csys_receive(leash, $0.baseAddress, $0.count) }
+        guard csys_wait_readable(control, milliseconds) == 1 else { return nil }
+        let count = withUnsafeMutableBytes(of: &message) { csys_receive(control, $0.baseAddress, $0.count) }
         guard count == MemoryLayout<ccodec_event>.size else { return nil }
         switch message.kind {
         case CCODEC_LIMITED.rawValue: return .limited

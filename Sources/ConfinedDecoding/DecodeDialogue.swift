@@ -6,7 +6,7 @@ package struct DecodeDialogue: Sendable {
     /// An event of the dialogue.
     package enum Event: Sendable {
         /// A message was received; nil for an invalid one.
-        case said(PictureStatement?)
+        case received(DecoderMessage?)
         /// The process closed its socket.
         case closed
         /// The process has ended: by a signal, or, if that is 0, with an exit status.
@@ -20,11 +20,11 @@ package struct DecodeDialogue: Sendable {
     /// The action after an event.
     package enum Action: Sendable, Equatable {
         /// Check the size, reserve memory, and call ``allow(bytes:seconds:clock:)``.
-        case judge(PictureStatement)
+        case check(DecoderMessage)
         /// Wait for the end of the process, which gives the reason for its silence.
         case awaitEnd
         /// End the process, then use the pixels.
-        case take(PictureStatement)
+        case take(DecoderMessage)
         /// End the process.
         case refuse(ImageError)
     }
@@ -58,7 +58,7 @@ package struct DecodeDialogue: Sendable {
     /// Handles an event. Returns the next action.
     package mutating func take(_ event: Event) -> Action {
         switch event {
-        case .said(let statement): return answer(statement)
+        case .received(let statement): return answer(statement)
         case .closed:
             state = .silent
             return .awaitEnd
@@ -70,7 +70,7 @@ package struct DecodeDialogue: Sendable {
         }
     }
 
-    private mutating func answer(_ statement: PictureStatement?) -> Action {
+    private mutating func answer(_ statement: DecoderMessage?) -> Action {
         guard let statement else { return refuse("its decoder sent an invalid message") }
         if case .refused(let reason) = statement.kind { return refuse(reason.isEmpty ? "it is damaged" : reason) }
         switch (state, statement.kind) {
@@ -83,7 +83,7 @@ package struct DecodeDialogue: Sendable {
                 return .refuse(.sideTooLong(limit: 65_535, width: statement.width, height: statement.height))
             }
             state = .stated
-            return .judge(statement)
+            return .check(statement)
         case (.decoding(let bytes), .done):
             guard let needed = statement.pixelBytes, needed <= bytes else {
                 return refuse(

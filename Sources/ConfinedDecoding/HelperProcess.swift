@@ -9,10 +9,10 @@ internal import SystemSupport
 ///
 /// The forked processes have its address space layout. Starting a helper costs about 35 ms of processor time, forking a
 /// process less than 1 ms. So the helper is replaced by one with another layout only when a picture has crashed its
-/// process, and after ``mostJobs`` pictures.
+/// process, and after ``maximumJobs`` pictures.
 final class HelperProcess: Sendable {
     /// The number of pictures after which it is replaced.
-    static let mostJobs = 100
+    static let maximumJobs = 100
     private let jobs = Atomic(0)
     private let process: Int32
     private let control: Int32
@@ -44,7 +44,7 @@ final class HelperProcess: Sendable {
             guard let number = format.number else { continue }
             let length = Int(CCODEC_REASON)
             let reason = hello.withUnsafeBytes {
-                PictureStatement.text(UnsafeRawBufferPointer(rebasing: $0[number * length..<(number + 1) * length]))
+                DecoderMessage.text(UnsafeRawBufferPointer(rebasing: $0[number * length..<(number + 1) * length]))
             }
             if !reason.isEmpty { absent[format] = reason }
         }
@@ -68,7 +68,7 @@ final class HelperProcess: Sendable {
     /// - Parameter isLast: called if another helper must take the jobs after this one.
     /// - Returns: false if the helper has ended.
     func submit(_ job: ccodec_job, _ descriptors: [Int32], isLast: () -> Void) -> Bool {
-        if jobs.add(1, ordering: .relaxed).newValue == Self.mostJobs { isLast() }
+        if jobs.add(1, ordering: .relaxed).newValue == Self.maximumJobs { isLast() }
         return withUnsafeBytes(of: job) { bytes in
             csys_send_descriptors(control, bytes.baseAddress, bytes.count, descriptors, Int32(descriptors.count)) == 0
         }

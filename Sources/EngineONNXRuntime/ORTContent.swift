@@ -7,12 +7,12 @@ enum ORTContent: Sendable {
     case bytes([UInt8])
 
     /// The maximum size in bytes of a file that is held in memory.
-    private static let most = 512 << 20
+    private static let maximum = 512 << 20
 
     /// Checks whether the file must be changed for this machine. Blocks.
     init(_ path: String) throws(EngineError) {
         self = .file(path)
-        guard let file = try? OpenFile(path), file.size <= Self.most else { return }
+        guard let file = try? OpenFile(path), file.size <= Self.maximum else { return }
         var normalizes = false
         try? ONNXGraph.nodes(ByteSource(count: file.size) { file.bytes($0) }) { node in
             normalizes = normalizes || node.operation == StringLocale.operation

@@ -155,9 +155,9 @@ final class ORTHandle: @unchecked Sendable {
 package enum ORTMemory {
     /// The maximum number of bytes of all inferences together, excluding weights; 0 for no limit. Must be set before
     /// the first session is created.
-    package static let most = Atomic<Int>(0)
+    package static let maximum = Atomic<Int>(0)
     /// The maximum for each graphics processor.
-    package static let mostOnDevice = Atomic<Int>(0)
+    package static let deviceLimit = Atomic<Int>(0)
 
     /// Calls `body` with the arena's configuration.
     static func arena<R>(
@@ -167,7 +167,7 @@ package enum ORTMemory {
         let sameAsRequested = 1
         return CStrings.with(["max_mem", "arena_extend_strategy"]) { keys in
             keys.withMemoryRebound(to: UnsafePointer<CChar>?.self, capacity: 2) { keys in
-                body(keys, [most.load(ordering: .relaxed), sameAsRequested], 2)
+                body(keys, [maximum.load(ordering: .relaxed), sameAsRequested], 2)
             }
         }
     }

@@ -1,6 +1,6 @@
 /// Shortens ONNX Runtime's messages to one line, without the path of the file and the locations in its sources.
 package enum ORTMessage {
-    private static let most = 400
+    private static let maximum = 400
 
     package static func summary(_ message: String) -> String {
         var text = message.split(whereSeparator: \.isNewline).map { $0.trimmed }.filter { !$0.isEmpty }
@@ -13,7 +13,7 @@ package enum ORTMessage {
             let place = text[..<end.lowerBound]
             if place.contains(".cc:") || place.contains(".h:") { text = text[end.upperBound...] }
         }
-        return text.count > most ? text.prefix(most) + "..." : String(text)
+        return text.count > maximum ? text.prefix(maximum) + "..." : String(text)
     }
 }
 

@@ -13,7 +13,7 @@ enum ORTPath {
     /// - Parameter path: a file, or a folder that contains one; empty to search next to OpenVINO's libraries.
     static func file(_ path: String) throws(EngineError) -> String {
         // The dynamic linker would search its own folders for a bare name.
-        let places = path.isEmpty ? besideOpenVINO : [FilePath.absolute(path)]
+        let places = path.isEmpty ? nextToOpenVINO : [FilePath.absolute(path)]
         for place in places {
             if let file = library(at: place) { return file }
         }
@@ -41,7 +41,7 @@ enum ORTPath {
     }
 
     /// An installation has both engines in one folder; a checkout has them in neighbouring folders.
-    private static var besideOpenVINO: [String] {
+    private static var nextToOpenVINO: [String] {
         let function: @convention(c) (UnsafeMutablePointer<ov_version_t>?) -> ov_status_e = ov_get_openvino_version
         guard let path = ort_file_with(unsafeBitCast(function, to: UnsafeRawPointer.self)),
             let resolved = realpath(path, nil)

@@ -11,7 +11,7 @@ final class ORTProfile: Sendable {
     var prefix: String { folder + "/profile" }
     private let read = Mutex<[LayerProfile]?>(nil)
 
-    private static let most = 256 << 20
+    private static let maximum = 256 << 20
 
     init() throws(EngineError) {
         let template = FileManager.default.temporaryDirectory.path + "/ocelli-profile-XXXXXX"
@@ -45,7 +45,7 @@ final class ORTProfile: Sendable {
         try library.check("read the profile", ort_end_profiling(library.api, session.handle.pointer, allocator, &name))
         guard let name else { return [] }
         defer { _ = library.take(ort_allocator_free(library.api, allocator, name)) }
-        guard case .success(let data) = BundleFile.read(String(cString: name), most: Self.most),
+        guard case .success(let data) = BundleFile.read(String(cString: name), maximum: Self.maximum),
             let events = try? JSONDecoder().decode([Event].self, from: data)
         else { return [] }
         return Self.layers(events)

@@ -89,8 +89,8 @@ package enum ORTProvider: Hashable {
         let cuda = try library.make(operation) { ort_create_cuda_options(api, &$0) }
         defer { ort_release_cuda_options(api, cuda) }
         var entries = [("device_id", "\(number)"), ("arena_extend_strategy", "kSameAsRequested")]
-        let most = ORTMemory.mostOnDevice.load(ordering: .relaxed)
-        if most > 0 { entries.append(("gpu_mem_limit", "\(most)")) }
+        let maximum = ORTMemory.deviceLimit.load(ordering: .relaxed)
+        if maximum > 0 { entries.append(("gpu_mem_limit", "\(maximum)")) }
         let status = CStrings.with(entries.map(\.0)) { keys in
             CStrings.with(entries.map(\.1)) { values in
                 keys.withMemoryRebound(to: UnsafePointer<CChar>?.self, capacity: entries.count) { keys in

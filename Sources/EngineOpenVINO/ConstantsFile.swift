@@ -25,7 +25,7 @@ final class ConstantsFile: @unchecked Sendable {
     ) {
         guard size > 0 else { return nil }
         for folder in folders {
-            let descriptor = Self.nameless(in: folder)
+            let descriptor = Self.unnamed(in: folder)
             guard descriptor >= 0 else { continue }
             defer { close(descriptor) }
             do throws(SystemFailure) {
@@ -50,7 +50,7 @@ final class ConstantsFile: @unchecked Sendable {
     /// A system call failed: the next folder is tried.
     struct SystemFailure: Error {}
 
-    private static func nameless(in folder: String) -> Int32 {
+    private static func unnamed(in folder: String) -> Int32 {
         let path = "\(folder)/.constants-\(getpid())-\(UInt64.random(in: 0 ... .max))"
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if descriptor >= 0 { unlink(path) }
@@ -77,14 +77,14 @@ final class ConstantsFile: @unchecked Sendable {
     private static let interval = 5
 
     /// Runs work of the engine, and releases pages during and after it.
-    func givingBackPages<R>(_ work: () throws(EngineError) -> R) throws(EngineError) -> R {
-        let giving = GivingBack(self)
+    func releasingPages<R>(_ work: () throws(EngineError) -> R) throws(EngineError) -> R {
+        let giving = PageRelease(self)
         defer { giving.end() }
         return try work()
     }
 
     /// Releases pages periodically until it ends.
-    struct GivingBack {
+    struct PageRelease {
         private let constants: ConstantsFile
         private let timer: any DispatchSourceTimer
 

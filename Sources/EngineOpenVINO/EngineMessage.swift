@@ -6,7 +6,7 @@ package enum EngineMessage {
         "Exception from ", "Check '", "[ GENERAL_ERROR ]", "FrontEnd API failed", "Model wasn't fully converted",
         "Shape inference input shapes",
     ]
-    private static let most = 400
+    private static let maximum = 400
 
     /// One line: the reason, then the operator that it concerns. The text around the reason is shortened first; the
     /// reason only if it is too long itself.
@@ -33,9 +33,9 @@ package enum EngineMessage {
             (reason, place) = (missing.dropFirst(3), nil)
         }
         let text = String(reason ?? summary ?? all.last ?? "")
-        guard text.count < most else { return text.prefix(most) + "..." }
+        guard text.count < maximum else { return text.prefix(maximum) + "..." }
         guard let place = place?.trimmingColon, reason != nil else { return text }
-        let room = max(80, most - text.count)
+        let room = max(80, maximum - text.count)
         return "\(text) (\(place.count > room ? place.prefix(room) + "..." : Substring(place)))"
     }
 

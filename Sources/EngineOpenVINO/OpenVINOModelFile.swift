@@ -78,7 +78,7 @@ final class OpenVINOModelFile: ModelFile {
             // cases.
             var uncached = options
             uncached.cacheDirectory = nil
-            return try constants.givingBackPages { () throws(EngineError) in try compileOnce(uncached) }
+            return try constants.releasingPages { () throws(EngineError) in try compileOnce(uncached) }
         }
         if options.cacheDirectory != nil, let export, options.device == "CPU", !ov_model_is_dynamic(model.pointer) {
             var unkept = options

@@ -19,7 +19,7 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
     private var canStopEarly: Bool { !network.isDynamic }
     /// True after the first inference, in which the engine arranges the weights of a model with dynamic shapes.
     private var hasRun = false
-    private var giving: ConstantsFile.GivingBack?
+    private var giving: ConstantsFile.PageRelease?
 
     init(_ network: OpenVINONetwork) throws(EngineError) {
         self.network = network
@@ -59,25 +59,25 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
     }
 
     func start(completion: @escaping @Sendable () -> Void) throws(EngineError) {
-        if !canStopEarly, !hasRun, let constants = handle.constants { giving = ConstantsFile.GivingBack(constants) }
+        if !canStopEarly, !hasRun, let constants = handle.constants { giving = ConstantsFile.PageRelease(constants) }
         hasRun = true
         callback.arm(completion)
         do throws(EngineError) {
             try checked("start an inference") { ov_infer_request_start_async(handle.pointer) }
         } catch {
             callback.disarm()
-            endGiving()
+            endPageRelease()
             throw error
         }
     }
 
-    private func endGiving() {
+    private func endPageRelease() {
         giving?.end()
         giving = nil
     }
 
     func finish() throws(EngineError) {
-        defer { endGiving() }
+        defer { endPageRelease() }
         // OpenVINO calls back before it marks the request as done and restores its callback: a request that is started
         // again in between would lose its next callback. Waiting here (a few microseconds, until its thread returns
         // from the callback) closes that gap, and returns the status, which the callback does not have.

@@ -18,7 +18,7 @@ final class OpenVINOThreads: Sendable {
 
     /// For each kind, the present number of models and the maximum so far, which is the number of models that have
     /// threads.
-    private static let models = Mutex<[Kind: (now: Int, most: Int)]>([:])
+    private static let models = Mutex<[Kind: (now: Int, maximum: Int)]>([:])
 
     private let kind: Kind
     private static let spare = 5
@@ -26,7 +26,7 @@ final class OpenVINOThreads: Sendable {
     /// - Throws: if no threads are available for the model.
     init(for options: CompileOptions) throws(EngineError) {
         let kind = Kind(device: options.device, hint: options.hint, threads: options.threads, streams: options.streams)
-        let hasThreads = Self.models.withLock { models in models[kind].map { $0.now < $0.most } ?? false }
+        let hasThreads = Self.models.withLock { models in models[kind].map { $0.now < $0.maximum } ?? false }
         // One for each stream, or those that share an inference; one for callbacks; and spare ones, which other code,
         // or the engine during the compilation, may start. If one of these fails, the threads that the engine has
         // started are lost.
@@ -43,7 +43,7 @@ final class OpenVINOThreads: Sendable {
     /// Records that the model is compiled and has its threads.
     func started() {
         Self.models.withLock { models in
-            if let (now, most) = models[kind] { models[kind] = (now, max(now, most)) }
+            if let (now, maximum) = models[kind] { models[kind] = (now, max(now, maximum)) }
         }
     }
 

@@ -62,17 +62,17 @@ package struct SavedModelNames {
     /// The strings or messages of a field, up to the first damaged part of the message.
     private static func parts(_ number: Int, of message: Range<Int>, _ source: ByteSource) -> [Range<Int>] {
         var walk = ProtobufWalk(source, message), parts: [Range<Int>] = []
-        while parts.count < mostParts, let field = try? walk.next() {
+        while parts.count < maximumParts, let field = try? walk.next() {
             if field.number == number, case .bytes(let range) = field.value { parts.append(range) }
         }
         return parts
     }
 
     /// The maximum number of parts of one message.
-    private static let mostParts = 10_000
+    private static let maximumParts = 10_000
 
     private static func text(_ range: Range<Int>, _ source: ByteSource) -> String? {
-        (try? source.bytes(at: range.lowerBound, count: range.count, most: 65_536)).map {
+        (try? source.bytes(at: range.lowerBound, count: range.count, maximum: 65_536)).map {
             String(decoding: $0, as: UTF8.self)
         }
     }

@@ -13,7 +13,9 @@ extension ByteProducts {
         switch ModelFormat(file: path) {
         case .tflite: return TFLiteFile.bytes(path).flatMap { TFLiteGraph($0) }?.integerLayers ?? 0
         case .openvino:
-            guard case .success(let text) = BundleFile.read(path, most: OpenVINOReader.mostBytes) else { return 0 }
+            guard case .success(let text) = BundleFile.read(path, maximum: OpenVINOReader.maximumBytes) else {
+                return 0
+            }
             return OpenVINOReader.integerLayers([UInt8](text))
         case .onnx: return source(path).map(ONNXReader.integerLayers) ?? 0
         case .paddle, .tensorflow, .coreml, nil:

@@ -67,8 +67,8 @@ package final class ChoosingEngine: Engine {
     private func choose(_ source: ModelSource) throws(EngineError) -> OpenedModel {
         let other = Result { () throws(EngineError) in try second(source.engine.library) }
         // Without the second engine there is no choice, except for files that it has run before.
-        if case .failure = other, EngineMemory.isEmpty(in: source.cacheFolder) { return try alone(source, other) }
-        guard let digest = EngineMemory.digest(of: source.path) else { return try alone(source, other) }
+        if case .failure = other, EngineMemory.isEmpty(in: source.cacheFolder) { return try withFirst(source, other) }
+        guard let digest = EngineMemory.digest(of: source.path) else { return try withFirst(source, other) }
         // If the builds of the engines have changed, the choice is made again, and a change is reported.
         var change: String?
         if let decision = EngineMemory.decision(digest, in: source.cacheFolder) {
@@ -84,15 +84,15 @@ package final class ChoosingEngine: Engine {
                 )
             case (.onnxruntime, .success(let other)) where decision.versions == versions(other):
                 return try opened(other, source, decision.reason ?? "")
-            case (.openvino, .failure): return try alone(source, other)
+            case (.openvino, .failure): return try withFirst(source, other)
             case (.openvino, .success(let other)) where decision.versions == versions(other):
                 return OpenedModel(
                     file: try first.read(source), engine: first, use: use(.openvino, first, decision.reason))
             default: break
             }
         }
-        guard case .success(let engine) = other else { return try alone(source, other) }
-        let settle: @Sendable (String?) -> Void = { [versions = versions(engine), change] fault in
+        guard case .success(let engine) = other else { return try withFirst(source, other) }
+        let decide: @Sendable (String?) -> Void = { [versions = versions(engine), change] fault in
             EngineMemory.keep(
                 EngineMemory.Decision(
                     engine: fault == nil ? .openvino : .onnxruntime, reason: fault.map { "OpenVINO \($0)" } ?? change,
@@ -102,13 +102,13 @@ package final class ChoosingEngine: Engine {
         do throws(EngineError) {
             return OpenedModel(
                 file: try first.read(source), engine: first, use: use(.openvino, first, change),
-                question: EngineQuestion(other: engine, settle: settle))
+                question: EngineQuestion(other: engine, decide: decide))
         } catch {
             if error.kind == .noThreads { throw error }
             let reason = "cannot read it: \(error.detail)"
             do throws(EngineError) {
                 let model = try opened(engine, source, "OpenVINO \(reason)")
-                settle(reason)
+                decide(reason)
                 return model
             } catch let second {
                 throw EngineError(
@@ -124,7 +124,7 @@ package final class ChoosingEngine: Engine {
 
     /// Reads a file with the first engine if the second is not available; if that fails, the error also states why the
     /// second is missing.
-    private func alone(
+    private func withFirst(
         _ source: ModelSource, _ other: Result<any Engine, EngineError>
     ) throws(EngineError) -> OpenedModel {
         do throws(EngineError) {

@@ -11,8 +11,8 @@ public enum DefaultEngine {
     /// Limits the total memory in bytes of ONNX Runtime's inferences, for the processor and for each graphics
     /// processor. Must be called before the first model is loaded.
     package static func limitMemory(to bytes: Int) {
-        ORTMemory.most.store(bytes, ordering: .relaxed)
-        ORTMemory.mostOnDevice.store(bytes, ordering: .relaxed)
+        ORTMemory.maximum.store(bytes, ordering: .relaxed)
+        ORTMemory.deviceLimit.store(bytes, ordering: .relaxed)
     }
 
     /// The version of ONNX Runtime.

@@ -19,7 +19,7 @@ enum EngineMemory {
     }
 
     private static let ofThisProcess = Mutex<[String: Decision]>([:])
-    private static let most = 10_000, largest = 64 << 10
+    private static let maximum = 10_000, largest = 64 << 10
 
     /// The digest of an ONNX file and the files with its weights; nil if one cannot be read. Blocks: reads them.
     static func digest(of path: String) -> String? {
@@ -43,7 +43,7 @@ enum EngineMemory {
     /// The decision on a file; nil if no decision is stored.
     static func decision(_ digest: String, in folder: String?) -> Decision? {
         if let known = ofThisProcess.withLock({ $0[digest] }) { return known }
-        guard let folder, case .success(let data) = BundleFile.read(path(digest, folder), most: largest) else {
+        guard let folder, case .success(let data) = BundleFile.read(path(digest, folder), maximum: largest) else {
             return nil
         }
         return try? JSONDecoder().decode(Decision.self, from: data)
@@ -52,7 +52,7 @@ enum EngineMemory {
     /// Stores a decision. If the cache cannot be written, it is stored for this process only.
     static func keep(_ decision: Decision, on digest: String, in folder: String?) {
         ofThisProcess.withLock { known in
-            if known.count >= most { known.removeAll() }
+            if known.count >= maximum { known.removeAll() }
             known[digest] = decision
         }
         let encoder = JSONEncoder()

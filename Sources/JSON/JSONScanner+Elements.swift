@@ -1,6 +1,6 @@
 extension JSONScanner {
     /// Reads an element that is not a number, or such elements in arrays nested to any rank, which must be regular, as
-    /// ``numbers(most:end:name:fitting:takesBools:takesNull:usual:_:)`` reads numbers.
+    /// ``numbers(maximum:end:name:fitting:takesBools:takesNull:usual:_:)`` reads numbers.
     /// - Parameters:
     ///   - name: the input, for errors.
     ///   - what: an element, for errors: "a string".
@@ -24,8 +24,8 @@ extension JSONScanner {
             return try element(&self)
         }
         if let rank = nesting.rank, level >= rank { throw nesting.irregular(nesting.what, "an array") }
-        guard level < Self.mostRank else {
-            throw .value("input \"\(nesting.name)\": its arrays are nested deeper than \(Self.mostRank) levels")
+        guard level < Self.maximumRank else {
+            throw .value("input \"\(nesting.name)\": its arrays are nested deeper than \(Self.maximumRank) levels")
         }
         if nesting.extents.count == level { nesting.extents.append(nil) }
         nesting.indexes.append(0)

@@ -3,10 +3,10 @@
 extension JSONScanner {
     /// Throws if the next value is of another kind than expected.
     /// - Parameter what: the name of the value in messages, as in `"id"`.
-    package mutating func expect(_ wanted: Kind, _ what: @autoclosure () -> String) throws(JSONError) {
+    package mutating func expect(_ expectedKind: Kind, _ what: @autoclosure () -> String) throws(JSONError) {
         let found = try kind()
-        guard found == wanted else {
-            throw .value("\(what()): expected \(wanted.rawValue), found \(found.rawValue)")
+        guard found == expectedKind else {
+            throw .value("\(what()): expected \(expectedKind.rawValue), found \(found.rawValue)")
         }
     }
 

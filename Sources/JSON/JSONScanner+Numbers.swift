@@ -103,7 +103,7 @@ extension JSONScanner {
     }
 
     /// The maximum number of extents of an array of numbers.
-    @inlinable package static var mostRank: Int { 16 }
+    @inlinable package static var maximumRank: Int { 16 }
 
     /// An array of numbers: its extents, its elements, and the number of all elements in the text, including those
     /// beyond the maximum.
@@ -123,7 +123,7 @@ extension JSONScanner {
     ///
     /// Long: nested arrays without recursion, and the loop in which requests of numbers spend their time.
     /// - Parameters:
-    ///   - most: the maximum number of elements to keep; further ones are only counted.
+    ///   - maximum: the maximum number of elements to keep; further ones are only counted.
     ///   - end: the maximum number of elements to count; reading stops beyond it.
     ///   - name: the input, for errors.
     ///   - usual: converts a number read by the fast path; nil falls back to the slow path.
@@ -133,12 +133,12 @@ extension JSONScanner {
     ///   - takesNull: true to accept `null` as a number.
     @inlinable
     package mutating func numbers<Element>(
-        most: Int, end: Int = .max, name: String, fitting: String, takesBools: Bool = false,
+        maximum: Int, end: Int = .max, name: String, fitting: String, takesBools: Bool = false,
         takesNull: Bool = false, usual: (JSONNumber) -> Element?,
         _ convert: (inout JSONScanner) throws(JSONError) -> Element?
     ) throws(JSONError) -> NumberArray<Element> {
         var result = NumberArray<Element>()
-        result.elements.reserveCapacity(most)
+        result.elements.reserveCapacity(maximum)
         /// The known extents, and the index of the next element.
         var extents: [Int?] = [], indexes: [Int] = []
         var rank: Int?
@@ -153,8 +153,8 @@ extension JSONScanner {
             skipSpace()
             if byte == UInt8(ascii: "[") {
                 if let rank, indexes.count >= rank { throw irregular("a number", "an array") }
-                guard indexes.count < Self.mostRank else {
-                    throw .value("input \"\(name)\": its arrays are nested deeper than \(Self.mostRank) levels")
+                guard indexes.count < Self.maximumRank else {
+                    throw .value("input \"\(name)\": its arrays are nested deeper than \(Self.maximumRank) levels")
                 }
                 advance()
                 indexes.append(0)
@@ -180,14 +180,14 @@ extension JSONScanner {
                         "input \"\(name)\": expected \(fitting)\(indexes.isEmpty ? "" : " at \(place())"), found \(found)"
                     )
                 }
-                if result.count < most { result.elements.append(element) }
+                if result.count < maximum { result.elements.append(element) }
                 result.count += 1
                 if indexes.isEmpty { return result }
-                let more = run(into: &result.elements, most: most, usual)
+                let more = run(into: &result.elements, maximum: maximum, usual)
                 result.count += more
                 indexes[indexes.count - 1] += 1 + more
                 guard result.count <= end else {
-                    throw .value("input \"\(name)\": expected at most \(most) numbers, found more than \(end)")
+                    throw .value("input \"\(name)\": expected at most \(maximum) numbers, found more than \(end)")
                 }
                 values += 1
                 if values & 1023 == 0 { try checkCancellation() }

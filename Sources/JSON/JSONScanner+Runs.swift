@@ -2,17 +2,17 @@ extension JSONScanner {
     /// The fast path for `, number, number, …`: nearly all numbers of a large tensor take it. Appends the results of
     /// `convert`. Stops before the comma of anything else (long numbers, other values, errors, the last bytes of the
     /// text), which the slow path reads.
-    /// - Parameter most: the maximum number of elements in all.
+    /// - Parameter maximum: the maximum number of elements in all.
     /// - Returns: the number of elements read.
     @inlinable @inline(__always)
     mutating func run<Element>(
-        into elements: inout [Element], most: Int, _ convert: (JSONNumber) -> Element?
+        into elements: inout [Element], maximum: Int, _ convert: (JSONNumber) -> Element?
     ) -> Int {
         guard let base = text.baseAddress else { return 0 }
         // Eight-byte words are read below, which must not extend beyond the end.
         let last = text.count - 48
         var place = position, count = 0
-        while place < last, elements.count < most {
+        while place < last, elements.count < maximum {
             var next = place
             while next < last, base.byte(next) <= 0x20 { next &+= 1 }
             guard base.byte(next) == UInt8(ascii: ",") else { break }
@@ -65,13 +65,13 @@ extension JSONNumber {
             isInteger = false
             place &+= 1
             let fraction = place
-            let most = mantissa == 0 ? 19 : 19 &- whole
-            while place &- fraction <= most &- 8, let eight = Self.eightDigits(base.word(place)) {
+            let maximum = mantissa == 0 ? 19 : 19 &- whole
+            while place &- fraction <= maximum &- 8, let eight = Self.eightDigits(base.word(place)) {
                 mantissa = mantissa &* 100_000_000 &+ eight
                 place &+= 8
             }
             while case let digit = base.byte(place) &- 0x30, digit < 10 {
-                guard place &- fraction < most else { return nil }
+                guard place &- fraction < maximum else { return nil }
                 mantissa = mantissa &* 10 &+ UInt64(digit)
                 place &+= 1
             }

@@ -1,13 +1,13 @@
 /// Reads JSON text (RFC 8259) in one pass, without building a tree: request bodies contain arrays of 100,000 numbers,
 /// which are read directly into typed memory (see the extension for numbers).
 ///
-/// Valid only during the call that lends it the text. Deeper nesting than ``mostDepth`` is refused, so that recursion
-/// is bounded; only requested values are kept.
+/// Valid only during the call that lends it the text. Deeper nesting than ``maximumDepth`` is refused, so that
+/// recursion is bounded; only requested values are kept.
 package struct JSONScanner {
     /// The maximum nesting depth of arrays and objects.
-    package static let mostDepth = 64
+    package static let maximumDepth = 64
     /// The maximum number of members of one object: their names are kept to detect duplicates.
-    package static let mostMembers = 4_096
+    package static let maximumMembers = 4_096
 
     package let text: UnsafeRawBufferPointer
     @usableFromInline package internal(set) var position: Int
@@ -63,9 +63,9 @@ package struct JSONScanner {
 
     /// Takes a byte, and white space before it, if it is next.
     @inlinable @inline(__always)
-    package mutating func take(_ wanted: UInt8) -> Bool {
+    package mutating func take(_ expectedByte: UInt8) -> Bool {
         skipSpace()
-        guard position < text.count, text[position] == wanted else { return false }
+        guard position < text.count, text[position] == expectedByte else { return false }
         position &+= 1
         return true
     }
@@ -126,8 +126,9 @@ package struct JSONScanner {
         repeat {
             skipSpace()
             guard byte == UInt8(ascii: "\"") else { throw malformed("a member's name in quotes") }
-            guard names.count < Self.mostMembers else {
-                throw .syntax("an object in \(subject) has more than \(Self.mostMembers) members: \(place(position))")
+            guard names.count < Self.maximumMembers else {
+                throw .syntax(
+                    "an object in \(subject) has more than \(Self.maximumMembers) members: \(place(position))")
             }
             if names.count & 1023 == 1023 { try checkCancellation() }
             let start = position
@@ -165,13 +166,13 @@ package struct JSONScanner {
     private mutating func enter(_ bracket: UInt8, _ what: String) throws(JSONError) {
         guard take(bracket) else { throw malformed(what) }
         depth += 1
-        guard depth <= Self.mostDepth else { throw tooDeep }
+        guard depth <= Self.maximumDepth else { throw tooDeep }
     }
 
     private mutating func leave() { depth -= 1 }
 
     private var tooDeep: JSONError {
-        .syntax("\(subject) is nested too deeply: the limit is \(Self.mostDepth) levels")
+        .syntax("\(subject) is nested too deeply: the limit is \(Self.maximumDepth) levels")
     }
 
     package mutating func bool() throws(JSONError) -> Bool {

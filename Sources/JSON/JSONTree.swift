@@ -16,7 +16,7 @@ package struct JSONTree {
     }
 
     /// The maximum number of values in a text: enough for three labels for each of 200,000 classes.
-    package static let mostValues = 1_000_000
+    package static let maximumValues = 1_000_000
 
     /// Reads UTF-8 text, with or without a byte order mark.
     /// - Throws: the error and its location.
@@ -37,7 +37,7 @@ package struct JSONTree {
 private struct JSONTreeReader {
     private var scanner: JSONScanner
     private let isJSON5: Bool
-    private var left = JSONTree.mostValues
+    private var left = JSONTree.maximumValues
     private(set) var repeatedName: String?
 
     init(_ text: UnsafeRawBufferPointer, isJSON5: Bool) {
@@ -123,9 +123,9 @@ private struct JSONTreeReader {
     private mutating func value(depth: Int) throws(JSONError) -> JSONValue {
         try space()
         left -= 1
-        guard left >= 0 else { throw scanner.malformed("at most \(JSONTree.mostValues) values") }
-        guard depth <= JSONScanner.mostDepth else {
-            throw scanner.malformed("the end: it is nested too deeply, the limit is \(JSONScanner.mostDepth) levels")
+        guard left >= 0 else { throw scanner.malformed("at most \(JSONTree.maximumValues) values") }
+        guard depth <= JSONScanner.maximumDepth else {
+            throw scanner.malformed("the end: it is nested too deeply, the limit is \(JSONScanner.maximumDepth) levels")
         }
         switch scanner.byte.map(Unicode.Scalar.init) {
         case "{": return .object(try object(depth))

@@ -2,7 +2,7 @@
 /// going through `Encodable`, would cost more than the rest of the answer.
 package struct JSONWriter {
     /// A placeholder: a value that differs between the recipients of the text.
-    package struct Blank: Equatable, Sendable {
+    package struct Placeholder: Equatable, Sendable {
         /// The offset of its text, and its length in bytes.
         package var offset: Int
         package let count: Int
@@ -12,8 +12,8 @@ package struct JSONWriter {
 
     /// The text so far.
     package private(set) var bytes: [UInt8] = []
-    /// The placeholders written by `blank`, in the order of the text.
-    package private(set) var blanks: [Blank] = []
+    /// The placeholders written by `placeholder`, in the order of the text.
+    package private(set) var placeholders: [Placeholder] = []
     /// True if the next value must be preceded by a comma.
     private var needsComma = false
 
@@ -146,37 +146,39 @@ package struct JSONWriter {
     }
 
     /// Writes bytes that are JSON already, with their placeholders.
-    package mutating func raw(_ text: [UInt8], blanks: [Blank] = []) {
+    package mutating func raw(_ text: [UInt8], placeholders: [Placeholder] = []) {
         separate()
-        for blank in blanks {
-            self.blanks.append(Blank(offset: bytes.count + blank.offset, count: blank.count, name: blank.name))
+        for placeholder in placeholders {
+            self.placeholders.append(
+                Placeholder(offset: bytes.count + placeholder.offset, count: placeholder.count, name: placeholder.name))
         }
         bytes.append(contentsOf: text)
         needsComma = true
     }
 
     /// Writes a value that `filled` may replace for another recipient.
-    package mutating func blank(_ name: Int, _ body: (inout JSONWriter) -> Void) {
+    package mutating func placeholder(_ name: Int, _ body: (inout JSONWriter) -> Void) {
         separate()
         let offset = bytes.count
         body(&self)
-        blanks.append(Blank(offset: offset, count: bytes.count - offset, name: name))
+        placeholders.append(Placeholder(offset: offset, count: bytes.count - offset, name: name))
     }
 
     /// The text with its placeholders filled by other values.
     /// - Parameter value: writes the value with that number.
     package static func filled(
-        _ text: [UInt8], _ blanks: [Blank], _ value: (Int, inout JSONWriter) -> Void
+        _ text: [UInt8], _ placeholders: [Placeholder], _ value: (Int, inout JSONWriter) -> Void
     ) -> [UInt8] {
         var result: [UInt8] = []
-        result.reserveCapacity(text.count + 16 * blanks.count)
+        result.reserveCapacity(text.count + 16 * placeholders.count)
         var next = 0
-        for blank in blanks where blank.offset >= next && blank.offset + blank.count <= text.count {
-            result += text[next..<blank.offset]
+        for placeholder in placeholders
+        where placeholder.offset >= next && placeholder.offset + placeholder.count <= text.count {
+            result += text[next..<placeholder.offset]
             var writer = JSONWriter(capacity: 64)
-            value(blank.name, &writer)
+            value(placeholder.name, &writer)
             result += writer.bytes
-            next = blank.offset + blank.count
+            next = placeholder.offset + placeholder.count
         }
         return result + text[next...]
     }

@@ -4,9 +4,9 @@ extension ModelRepository {
     /// The model for a request without a model name. ``DefaultModel/Decision`` decides.
     /// - Parameter configured: the model of the settings; empty if not set.
     package func defaultModel(for purpose: DefaultModel.Purpose, configured: String = "") -> DefaultModel {
-        let settled = purpose == .classification ? settledDefault.withLock { $0 } : nil
+        let resolved = purpose == .classification ? resolvedDefault.withLock { $0 } : nil
         return items.withLock { items in
-            var decision = DefaultModel.Decision(purpose, configured: configured, settled: settled)
+            var decision = DefaultModel.Decision(purpose, configured: configured, resolved: resolved)
             // Runs for every request without a model name: usually the preferred model can answer, and no other model
             // needs to be considered.
             if let name = decision.preferred, !decision.isSure {
@@ -31,10 +31,10 @@ extension ModelRepository {
     /// Fixes ``defaultClassifier``: it stays the same, regardless of added models, as long as it can answer.
     /// - Returns: the model before and now, if it had to change; otherwise nil.
     @discardableResult
-    package func settleDefault() -> (before: String, now: String?)? {
-        let before = settledDefault.withLock { $0 }
+    package func resolveDefault() -> (before: String, now: String?)? {
+        let before = resolvedDefault.withLock { $0 }
         let now = defaultClassifier
-        settledDefault.withLock { $0 = now ?? before }
+        resolvedDefault.withLock { $0 = now ?? before }
         guard let before, before != now else { return nil }
         return (before, now)
     }

@@ -48,7 +48,7 @@ extension ModelRepository {
 
     /// The interval for calling ``unloadIdle()``; long if no model can idle out, because an idle process should sleep.
     package var idleInterval: Duration {
-        allVersions.contains(where: \.mayIdleOut) ? .seconds(1) : .seconds(10)
+        allVersions.contains(where: \.mayUnloadWhenIdle) ? .seconds(1) : .seconds(10)
     }
 
     /// The time when any model last ended a prediction or was loaded; nil if none is loaded.

@@ -6,29 +6,29 @@ internal import Synchronization
 internal import SystemSupport
 
 extension ModelRepository {
-    /// Loads every `eager` version that ``wanted(of:)`` returns and that is not loaded; if the version that should
-    /// serve fails, the next lower one. Failures are reported as events and states.
+    /// Loads every `eager` version that ``versionsToLoad(of:)`` returns and that is not loaded; if the version that
+    /// should serve fails, the next lower one. Failures are reported as events and states.
     public func loadEager() async {
-        let items = names.flatMap { wanted(of: $0) }.filter { $0.policy == .eager && !isOutOfReach($0) }
+        let items = names.flatMap { versionsToLoad(of: $0) }.filter { $0.policy == .eager && !cannotBeRead($0) }
         await load(items, again: false)
     }
 
     /// The versions of a model that are loaded without a request, the one that should serve first; then the candidate,
     /// and the highest version if the rollout names another to serve.
-    func wanted(of name: String) -> [ModelVersion] {
+    func versionsToLoad(of name: String) -> [ModelVersion] {
         let descending = versions(of: name).sorted { $0.order > $1.order }
         guard let rollout = rollouts.withLock({ $0[name] })?.view else { return Array(descending.prefix(1)) }
         let machine = rollout.machine
         let isCompared = machine.state == .comparing || machine.state == .failed
         let candidate = isCompared ? machine.plan.candidate?.version : nil
-        var wanted: [ModelVersion] = []
+        var versionsToLoad: [ModelVersion] = []
         func add(_ item: ModelVersion?) {
-            if let item, !wanted.contains(where: { $0 === item }) { wanted.append(item) }
+            if let item, !versionsToLoad.contains(where: { $0 === item }) { versionsToLoad.append(item) }
         }
         add(descending.first { rollout.mayServe($0.version, digest: $0.digest) })
         add(descending.first { $0.version == candidate })
         add(descending.first.flatMap { machine.isRolledBack($0.digest) ? nil : $0 })
-        return wanted
+        return versionsToLoad
     }
 
     /// Loads versions, several at a time, the cheapest first; if a model does not serve after that, its next lower
@@ -58,7 +58,7 @@ extension ModelRepository {
         let rollout = rollouts.withLock { $0[name] }?.view
         for item in versions(of: name).sorted(by: { $0.order > $1.order })
         where rollout?.mayServe(item.version, digest: item.digest) ?? true {
-            if item.readyModel != nil || item.policy == .lazy || item.isHeldBack { return }
+            if item.readyModel != nil || item.policy == .lazy || item.isManuallyUnloaded { return }
             if !item.hasFailed, (try? await load(item)) != nil { return }
         }
     }
@@ -67,10 +67,10 @@ extension ModelRepository {
     /// requests. A model that was unloaded is loaded again, with all its versions.
     public func reload(_ name: String) async throws(InferenceError) {
         // Not the version that answers now: if the version that should serve has failed, it must be tried again.
-        let wanted = wanted(of: name)
-        let first = if let first = wanted.first { first } else { try highest(of: name) }
+        let versionsToLoad = versionsToLoad(of: name)
+        let first = if let first = versionsToLoad.first { first } else { try highest(of: name) }
         for item in versions(of: name) { item.release() }
-        defer { for item in wanted.dropFirst() { begin(item) } }
+        defer { for item in versionsToLoad.dropFirst() { begin(item) } }
         // A folder that held a model may now hold a pipeline, which is loaded in another way.
         await LoaderThread.run { first.readFacts() }
         do throws(InferenceError) {
@@ -99,7 +99,7 @@ extension ModelRepository {
             onEvent(.failed(name: item.name, version: item.version, reason: reason, problems: [problem]))
             // Begin the load first, so that a request for a pipeline waits for it.
             begin(item)
-            unloadPipelines(of: item.name, keeping: model, holdsBack: false, because: "gives wrong answers")
+            unloadPipelines(of: item.name, keeping: model, unloadsManually: false, because: "gives wrong answers")
             do throws(InferenceError) {
                 _ = try await load(item)
             } catch {
@@ -118,32 +118,32 @@ extension ModelRepository {
 
     /// Reloads the versions at some paths; those that are already loaded and unchanged are not reported.
     func reload(at paths: Set<String>) async {
-        await reload(tellsUnchanged: false) { item in
+        await reload(reportsUnchanged: false) { item in
             paths.contains(item.path) || item.unreadable.map { paths.contains($0.path) } ?? false
         }
     }
 
-    private func reload(tellsUnchanged: Bool = true, where isMeant: (ModelVersion) -> Bool) async {
+    private func reload(reportsUnchanged: Bool = true, where isMeant: (ModelVersion) -> Bool) async {
         var changed: [ModelVersion] = []
         for name in names {
-            let wanted = wanted(of: name)
+            let versionsToLoad = versionsToLoad(of: name)
             for item in versions(of: name) where isMeant(item) {
-                if item.isHeldBack {
-                    if tellsUnchanged { onEvent(.heldBack(name: name, version: item.version)) }
+                if item.isManuallyUnloaded {
+                    if reportsUnchanged { onEvent(.manuallyUnloaded(name: name, version: item.version)) }
                     continue
                 }
-                if isOutOfReach(item) { continue }
-                let isWanted = wanted.contains { $0 === item }
+                if cannotBeRead(item) { continue }
+                let isWanted = versionsToLoad.contains { $0 === item }
                 guard item.readyModel != nil || item.policy == .eager && isWanted else {
                     item.forgetFailure()
                     continue
                 }
                 switch await item.isCurrent {
-                case true?: if tellsUnchanged { onEvent(.unchanged(name: name, version: item.version)) }
+                case true?: if reportsUnchanged { onEvent(.unchanged(name: name, version: item.version)) }
                 case false?: changed.append(item)
                 case nil:
                     let why = "\(item.path) \(BundleFacts.silence)"
-                    onEvent(.leftAsItIs(name: name, version: item.version, why: why))
+                    onEvent(.keptUnreadable(name: name, version: item.version, why: why))
                 }
             }
         }
@@ -151,14 +151,14 @@ extension ModelRepository {
     }
 
     /// True if nothing can be loaded or reloaded because the files cannot be read. Reports this as an event.
-    private func isOutOfReach(_ item: ModelVersion) -> Bool {
+    private func cannotBeRead(_ item: ModelVersion) -> Bool {
         guard let reason = item.unreadable?.reason else { return false }
         if item.readyModel != nil {
-            onEvent(.leftAsItIs(name: item.name, version: item.version, why: reason))
-        } else if item.standsForUnreadable, !item.isHeldBack {
+            onEvent(.keptUnreadable(name: item.name, version: item.version, why: reason))
+        } else if item.isUnreadable, !item.isManuallyUnloaded {
             onEvent(.failed(name: item.name, version: item.version, reason: reason, problems: []))
         } else {
-            return item.standsForUnreadable
+            return item.isUnreadable
         }
         return true
     }
@@ -168,11 +168,11 @@ extension ModelRepository {
     public func unload(_ name: String) throws(InferenceError) {
         let versions = items.withLock { $0[name] ?? [] }
         guard !versions.isEmpty else { throw .modelNotFound(name: name, known: names) }
-        for item in versions where item.unload(holdsBack: true) {
+        for item in versions where item.unload(unloadsManually: true) {
             onEvent(.unloaded(name: item.name, version: item.version, why: "on request"))
         }
         for item in versions { item.awaitedModel = nil }
-        unloadPipelines(of: name, holdsBack: true, because: "was unloaded on request")
+        unloadPipelines(of: name, unloadsManually: true, because: "was unloaded on request")
     }
 
     @discardableResult
@@ -192,8 +192,8 @@ extension ModelRepository {
     func begin(_ item: ModelVersion) { _ = item.begin(request(item, item.cost, again: true)) }
 
     /// Begins a load of a version if its last load failed at least this time ago, and does not wait for it.
-    func beginAgain(_ item: ModelVersion, after time: Duration) {
-        item.beginAgain(request(item, item.cost, again: true), after: time)
+    func retryLoad(_ item: ModelVersion, after time: Duration) {
+        item.retryLoad(request(item, item.cost, again: true), after: time)
     }
 
     /// The load itself reports its outcome, not its waiters: all of them may have gone by then.
@@ -207,7 +207,7 @@ extension ModelRepository {
     }
 
     private func report(_ outcome: ModelVersion.Outcome, of item: ModelVersion) {
-        defer { tellRollout(of: item, outcome) }
+        defer { reportToRollout(of: item, outcome) }
         switch outcome.result {
         case .success(let model):
             let (name, version, onEvent) = (item.name, item.version, onEvent)
@@ -235,8 +235,8 @@ extension ModelRepository {
     private func dropReplaced(by item: ModelVersion) {
         let replaced = items.withLock { items -> [ModelVersion] in
             guard let versions = items[item.name], versions.contains(where: { $0 === item }) else { return [] }
-            items[item.name] = versions.filter { !$0.isLeaving }
-            return versions.filter(\.isLeaving)
+            items[item.name] = versions.filter { !$0.isRetiring }
+            return versions.filter(\.isRetiring)
         }
         for old in replaced where old.unload() {
             let why = "\(old.path) is gone; \(item.path) replaces it"

@@ -93,7 +93,8 @@ extension ModelRepository {
             }
             let isWanted =
                 item.readyModel != nil || item.isLoading
-                || item.policy == .eager && !item.isHeldBack && wanted(of: item.name).contains { $0 === item }
+                || item.policy == .eager && !item.isManuallyUnloaded
+                    && versionsToLoad(of: item.name).contains { $0 === item }
             guard isWanted, item.unreadable == nil, await item.isCurrent == false else { continue }
             // A failure is reported as an event; the previous model keeps serving.
             _ = try? await load(item, again: true)
@@ -104,12 +105,13 @@ extension ModelRepository {
     /// wrong answers. They are loaded again with the model.
     /// - Parameters:
     ///   - model: only the pipelines that keep this model; nil for all.
-    ///   - holdsBack: whether requests for them must not load them again; if false, such requests wait for the model.
+    ///   - unloadsManually: whether requests for them must not load them again; if false, such requests wait for the
+    ///     model.
     ///   - why: the reason the model is not served.
-    func unloadPipelines(of name: String, keeping model: Model? = nil, holdsBack: Bool, because why: String) {
+    func unloadPipelines(of name: String, keeping model: Model? = nil, unloadsManually: Bool, because why: String) {
         for item in allVersions where item.facts.pipelineModels.contains(name) {
             guard let pipeline = item.readyModel?.pipeline, model.map(pipeline.keeps) ?? true else { continue }
-            guard item.unload(holdsBack: holdsBack) else { continue }
+            guard item.unload(unloadsManually: unloadsManually) else { continue }
             item.awaitedModel = name
             onEvent(.unloaded(name: item.name, version: item.version, why: "its model \(name) \(why)"))
         }

@@ -22,11 +22,11 @@ public final class ModelRepository: Sendable {
         case unchanged(name: String, version: String)
         /// A version stays unchanged in a reload because its files cannot be read; `why` states the error and the
         /// remedy.
-        case leftAsItIs(name: String, version: String, why: String)
+        case keptUnreadable(name: String, version: String, why: String)
         /// A version stays unloaded in a reload because it was unloaded on request.
-        case heldBack(name: String, version: String)
+        case manuallyUnloaded(name: String, version: String)
         /// A new bundle in a watched folder is incomplete; it is checked again when it has changed.
-        case leftAlone(name: String, reason: String)
+        case incompleteBundle(name: String, reason: String)
         /// A step of a model's rollout, as a sentence.
         case rollout(name: String, state: String, text: String)
         /// A version is no longer loaded.
@@ -65,7 +65,7 @@ public final class ModelRepository: Sendable {
     /// The folder for the state of models (`state_dir`); nil if not set.
     package let stateFolder: String?
     /// The model for `classify` requests without a model name; nil until it is determined.
-    let settledDefault = Mutex<String?>(nil)
+    let resolvedDefault = Mutex<String?>(nil)
     /// Held during a scan: of two concurrent scans, the later one would replace a version that the other has just
     /// created and begun to load.
     private let discovering = Mutex(())
@@ -134,7 +134,7 @@ public final class ModelRepository: Sendable {
         let next = Plan(
             folders: folders, named: named, configuration: configuration, defaultPolicy: defaultPolicy,
             updates: updatesFolder)
-        try discover(among: nil, leavingAlone: [], by: next) {
+        try discover(among: nil, ignoring: [], by: next) {
             self.gate.use(limit: loadsAtOnce)
             self.plan.withLock { $0 = next }
             for item in self.allVersions {
@@ -149,7 +149,7 @@ public final class ModelRepository: Sendable {
     /// finished first), and known ones stay unchanged. If a subfolder cannot be read, its known models stay; if it
     /// has none, a failed placeholder is added. Reads files: blocks.
     /// - Throws: if the folders themselves cannot be read; then nothing has changed.
-    public func discover() throws(RepositoryError) { try discover(among: nil, leavingAlone: []) }
+    public func discover() throws(RepositoryError) { try discover(among: nil, ignoring: []) }
 
     /// Scans the folders, and changes only some entries.
     /// - Parameters:
@@ -158,19 +158,19 @@ public final class ModelRepository: Sendable {
     ///   - others: entries to skip: known ones stay, new ones are not added.
     ///   - next: the folders and models to look for; nil for the present plan.
     ///   - beforeTakingIn: called after the folders have been read, before anything changes.
-    func discover(among paths: Set<String>?, leavingAlone others: Set<String>) throws(RepositoryError) {
-        try discover(among: paths, leavingAlone: others, by: nil) {}
+    func discover(among paths: Set<String>?, ignoring others: Set<String>) throws(RepositoryError) {
+        try discover(among: paths, ignoring: others, by: nil) {}
     }
 
     private func discover(
-        among paths: Set<String>?, leavingAlone others: Set<String>, by next: Plan?, beforeTakingIn: () -> Void
+        among paths: Set<String>?, ignoring others: Set<String>, by next: Plan?, beforeTakingIn: () -> Void
     ) throws(RepositoryError) {
         let result = discovering.withLock { _ -> Result<Void, RepositoryError> in
             Result { () throws(RepositoryError) in
                 let found = try scan(next ?? plan.withLock { $0 })
                 try refuseTakeOver(found, of: next ?? plan.withLock { $0 })
                 beforeTakingIn()
-                take(found, among: paths, leavingAlone: others)
+                take(found, among: paths, ignoring: others)
             }
         }
         try result.get()
@@ -198,7 +198,7 @@ public final class ModelRepository: Sendable {
     }
 
     private func take(
-        _ found: [RepositoryScanner.Found], among paths: Set<String>?, leavingAlone others: Set<String>
+        _ found: [RepositoryScanner.Found], among paths: Set<String>?, ignoring others: Set<String>
     ) {
         let plan = plan.withLock { $0 }
         var scan = RepositoryScan(known: items.withLock { $0 })
@@ -216,14 +216,14 @@ public final class ModelRepository: Sendable {
         let there = Set(found.map(\.path))
         for path in others where !there.contains(path) { scan.keep(at: path) }
         scan.keepUntilReplaced()
-        for name in named { scan.keepIfNone(named: name) }
+        for name in named { scan.keepIfMissing(named: name) }
         readRollouts(of: scan.items)
         replace(scan.items)
         for item in scan.dropped where item.unload() {
             onEvent(.unloaded(name: item.name, version: item.version, why: "\(item.path) is gone"))
         }
         // The descriptions in bundles may have changed too, except in those that are being copied.
-        for item in scan.items.values.joined().filter({ !$0.isLeaving })
+        for item in scan.items.values.joined().filter({ !$0.isRetiring })
         where paths?.contains(item.path) ?? true && !others.contains(item.path) && item.unreadable == nil {
             item.readFacts()
         }
@@ -272,7 +272,7 @@ public final class ModelRepository: Sendable {
     /// True if a new entry is complete; an incomplete one is reported and ignored.
     private func isWhole(_ entry: RepositoryScanner.Found) -> Bool {
         if let failure = entry.failure {
-            onEvent(.leftAlone(name: entry.name, reason: "\(entry.path) cannot be read: \(failure.reason)"))
+            onEvent(.incompleteBundle(name: entry.name, reason: "\(entry.path) cannot be read: \(failure.reason)"))
             return false
         }
         let links = plan.withLock { $0.configuration.links }
@@ -285,7 +285,7 @@ public final class ModelRepository: Sendable {
             }
         }
         guard let reason = problem ?? "\(entry.path) \(BundleFacts.silence)" else { return true }
-        onEvent(.leftAlone(name: entry.name, reason: reason))
+        onEvent(.incompleteBundle(name: entry.name, reason: reason))
         return false
     }
 
@@ -354,7 +354,7 @@ public final class ModelRepository: Sendable {
 
     /// The versions of a model, without those that answer only until they are replaced.
     func versions(of name: String) -> [ModelVersion] {
-        items.withLock { $0[name]?.filter { !$0.isLeaving } ?? [] }
+        items.withLock { $0[name]?.filter { !$0.isRetiring } ?? [] }
     }
 
     /// The highest version of a model, ready or not.
@@ -370,7 +370,7 @@ public final class ModelRepository: Sendable {
         let versions = items.withLock { $0[name] ?? [] }
         let rollout = version == nil ? rollouts.withLock { $0[name] }?.barring : nil
         // Most models have one version, and most requests have no version.
-        if version == nil, rollout == nil, versions.count == 1, let only = versions.first, !only.isLeaving {
+        if version == nil, rollout == nil, versions.count == 1, let only = versions.first, !only.isRetiring {
             return only
         }
         let highest = try highest(of: name)
@@ -385,7 +385,7 @@ public final class ModelRepository: Sendable {
             // answering.
             for index in ascending.indices[(answering + 1)...]
             where situations[index].mayServe && ascending[index].isDueAgain(after: retryTime) {
-                beginAgain(ascending[index], after: retryTime)
+                retryLoad(ascending[index], after: retryTime)
             }
             return ascending[answering]
         }

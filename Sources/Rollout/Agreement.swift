@@ -35,7 +35,7 @@ package struct Agreement: Sendable, Hashable {
     /// The maximum difference of two numbers, relative to the larger one.
     package static let numberDifference = 0.01
     /// A class that covers a smaller share of the picture in both masks is ignored, because most of it is its edge.
-    package static let leastSegment = 0.01
+    package static let minimumSegment = 0.01
 
     package init(expected: ComparableAnswer, found: ComparableAnswer) {
         switch (expected, found) {
@@ -113,7 +113,7 @@ package struct Agreement: Sendable, Hashable {
             let (one, other) = (a[label], b[label])
             guard let any = one ?? other else { continue }
             let pixels = Double(any.width) * Double(any.height)
-            guard Double(max(one?.area ?? 0, other?.area ?? 0)) >= Self.leastSegment * pixels else { continue }
+            guard Double(max(one?.area ?? 0, other?.area ?? 0)) >= Self.minimumSegment * pixels else { continue }
             let overlap = if let one, let other { one.overlap(with: other) } else { 0.0 }
             if overlap < worst?.overlap ?? 2 { worst = (label, overlap) }
         }

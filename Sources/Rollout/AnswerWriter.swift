@@ -2,7 +2,7 @@ package import JSON
 
 extension ComparableAnswer {
     /// The maximum number of labels, boxes or numbers written.
-    private static let most = 20
+    private static let maximum = 20
 
     /// Writes the answer as an object, in the format of routes, with at most 20 labels, boxes or numbers. Masks and
     /// long vectors are not written: they are needed only to compare.
@@ -42,7 +42,7 @@ extension ComparableAnswer {
             case .values(let values):
                 writer.key("outputs")
                 writer.object { writer in
-                    for (name, value) in values.sorted(by: { $0.key < $1.key }).prefix(Self.most) {
+                    for (name, value) in values.sorted(by: { $0.key < $1.key }).prefix(Self.maximum) {
                         writer.key(name)
                         value.write(to: &writer)
                     }
@@ -59,9 +59,9 @@ extension ComparableAnswer {
     ) {
         writer.key(name)
         writer.array { writer in
-            for entry in entries.prefix(most) { writer.object { writer in write(&writer, entry) } }
+            for entry in entries.prefix(maximum) { writer.object { writer in write(&writer, entry) } }
         }
-        if entries.count > most { writer.member("count", entries.count) }
+        if entries.count > maximum { writer.member("count", entries.count) }
     }
 }
 

@@ -22,9 +22,9 @@ package struct Comparison: Sendable {
     }
 
     /// The number of differences that are kept: the largest ones.
-    package static let mostDifferences = 10
+    package static let maximumDifferences = 10
     /// The maximum number of classes counted separately; further ones are counted under ``otherClasses``.
-    package static let mostClasses = 1_000
+    package static let maximumClasses = 1_000
     package static let otherClasses = ""
 
     package private(set) var test: SequentialTest
@@ -90,16 +90,16 @@ package struct Comparison: Sendable {
         case .boxes(let found, _): label = found.first?.label ?? Self.otherClasses
         case .segments, .points, .embedding, .values, .failure: return
         }
-        if classes[label] == nil, classes.count >= Self.mostClasses { label = Self.otherClasses }
+        if classes[label] == nil, classes.count >= Self.maximumClasses { label = Self.otherClasses }
         classes[label, default: ClassCounts()].compared &+= 1
         if agreement.agrees { classes[label, default: ClassCounts()].agreed &+= 1 }
     }
 
     private mutating func compare(_ a: [ComparableAnswer.ScoredLabel], _ b: [ComparableAnswer.ScoredLabel]) {
         let one = Set(a.prefix(5).map(\.name)), other = Set(b.prefix(5).map(\.name))
-        let most = max(one.count, other.count)
+        let maximum = max(one.count, other.count)
         overlaps.count &+= 1
-        overlaps.sum += most == 0 ? 1 : Double(one.intersection(other).count) / Double(most)
+        overlaps.sum += maximum == 0 ? 1 : Double(one.intersection(other).count) / Double(maximum)
         guard let first = a.first, let second = b.first, first.name == second.name else { return }
         let difference = abs(first.confidence - second.confidence)
         confidences.count &+= 1
@@ -114,9 +114,9 @@ package struct Comparison: Sendable {
             differences.remove(at: same)
         }
         let place = differences.firstIndex { $0.score < difference.score } ?? differences.endIndex
-        guard place < Self.mostDifferences else { return }
+        guard place < Self.maximumDifferences else { return }
         differences.insert(difference, at: place)
-        if differences.count > Self.mostDifferences { differences.removeLast() }
+        if differences.count > Self.maximumDifferences { differences.removeLast() }
     }
 }
 
@@ -127,12 +127,12 @@ extension Comparison {
     /// is promoted only if its measured time is within the limit, too.
     /// - Parameter digest: the digest of the candidate's files.
     package func verdict(for plan: RolloutPlan, digest: String?) -> RolloutMachine.Event? {
-        if let error = candidateError { return .candidateErred(reason: error, digest: digest) }
+        if let error = candidateError { return .candidateReturnedError(reason: error, digest: digest) }
         guard let promote = plan.promote else { return nil }
-        if let most = promote.latency, let least = latency.leastRatio, least > most {
-            return .measured(ratio: latency.ratio ?? least, digest: digest)
+        if let maximum = promote.latency, let minimum = latency.minimumRatio, minimum > maximum {
+            return .measured(ratio: latency.ratio ?? minimum, digest: digest)
         }
-        let isInTime = promote.latency.map { most in latency.ratio.map { $0 <= most } ?? true } ?? true
+        let isInTime = promote.latency.map { maximum in latency.ratio.map { $0 <= maximum } ?? true } ?? true
         switch decision {
         case .notYet: return nil
         case .agrees where compared < promote.after || !isInTime: return nil

@@ -25,12 +25,12 @@ package struct LatencyComparison: Sendable, Hashable {
     }
 
     /// Higher occupancies are counted together.
-    private static let mostOccupancy = 64
+    private static let maximumOccupancy = 64
     /// The minimum number of inferences of each version, at equal occupancy, for a ratio.
-    package static let least = 20
+    package static let minimum = 20
 
-    private var serving = [Times](repeating: Times(), count: mostOccupancy)
-    private var candidate = [Times](repeating: Times(), count: mostOccupancy)
+    private var serving = [Times](repeating: Times(), count: maximumOccupancy)
+    private var candidate = [Times](repeating: Times(), count: maximumOccupancy)
 
     package init() {}
 
@@ -38,7 +38,7 @@ package struct LatencyComparison: Sendable, Hashable {
     ///   - nanoseconds: the time of one inference.
     ///   - occupancy: the number of concurrent inferences when it began, including itself: at least 1.
     package mutating func add(_ nanoseconds: UInt64, occupancy: Int, of side: Side) {
-        let place = min(max(occupancy, 1), Self.mostOccupancy) - 1
+        let place = min(max(occupancy, 1), Self.maximumOccupancy) - 1
         switch side {
         case .serving: serving[place].add(nanoseconds)
         case .candidate: candidate[place].add(nanoseconds)
@@ -47,7 +47,7 @@ package struct LatencyComparison: Sendable, Hashable {
 
     /// The ratio minus four standard errors. If this exceeds a limit, the cause is not chance, no matter how often it
     /// is checked. Nil if ``ratio`` is nil.
-    package var leastRatio: Double? {
+    package var minimumRatio: Double? {
         guard let ratio else { return nil }
         var weights = 0, variance = 0.0
         for (one, other) in zip(serving, candidate) where one.count > 0 && other.count > 0 && one.mean > 0 {
@@ -67,6 +67,6 @@ package struct LatencyComparison: Sendable, Hashable {
             weights += weight
             sum += Double(weight) * other.mean / one.mean
         }
-        return weights >= Self.least ? sum / Double(weights) : nil
+        return weights >= Self.minimum ? sum / Double(weights) : nil
     }
 }

@@ -39,7 +39,7 @@ package struct RolloutMachine: Sendable, Hashable {
         /// Inserts earlier digests of versions that were rolled back: an edited rollout.json does not readmit them.
         package mutating func remember(_ earlier: [String]) {
             let all = earlier.filter { !rolledBack.contains($0) } + rolledBack
-            rolledBack = Array(all.suffix(RolloutMachine.mostRolledBack))
+            rolledBack = Array(all.suffix(RolloutMachine.maximumRolledBack))
         }
     }
 
@@ -53,7 +53,7 @@ package struct RolloutMachine: Sendable, Hashable {
         case candidateFailed(reason: String)
         case decided(SequentialTest.Decision, compared: Int, agreement: Double, digest: String?)
         /// The candidate returned an error or no answer in time, for a picture that the serving version answered.
-        case candidateErred(reason: String, digest: String?)
+        case candidateReturnedError(reason: String, digest: String?)
         /// The ratio of the candidate's inference time to that of the serving version.
         case measured(ratio: Double, digest: String?)
     }
@@ -70,20 +70,20 @@ package struct RolloutMachine: Sendable, Hashable {
     }
 
     /// The maximum number of digests recorded.
-    package static let mostRolledBack = 100
+    package static let maximumRolledBack = 100
 
     package private(set) var record: Record
 
     package init(_ record: Record = Record()) {
         self.record = record
-        let wanted = record.plan.candidate?.version
+        let candidateVersion = record.plan.candidate?.version
         switch record.state {
-        case .rolledBack, .failed: if wanted != nil, record.judged == wanted { return }
-        case .promoted: if wanted == nil, record.judged == record.plan.serve { return }
+        case .rolledBack, .failed: if candidateVersion != nil, record.judged == candidateVersion { return }
+        case .promoted: if candidateVersion == nil, record.judged == record.plan.serve { return }
         case .none, .comparing: break
         }
-        self.record.state = wanted == nil ? .none : .comparing
-        self.record.judged = wanted
+        self.record.state = candidateVersion == nil ? .none : .comparing
+        self.record.judged = candidateVersion
         self.record.reason = nil
     }
 
@@ -101,7 +101,7 @@ package struct RolloutMachine: Sendable, Hashable {
     }
 
     /// True if every version may serve.
-    package var barsNone: Bool {
+    package var allowsAll: Bool {
         record.plan.serve == nil && record.plan.candidate == nil && record.rolledBack.isEmpty
     }
 
@@ -138,13 +138,13 @@ package struct RolloutMachine: Sendable, Hashable {
             case .agrees:
                 return compared >= promote.after ? promoteCandidate("it agrees on \(share)") : []
             }
-        case .candidateErred(let reason, let digest):
+        case .candidateReturnedError(let reason, let digest):
             guard state == .comparing else { return [] }
             return rollBack("it returned an error where the serving version answers: \(reason)", digest)
         case .measured(let ratio, let digest):
-            guard state == .comparing, let most = plan.promote?.latency, ratio > most else { return [] }
+            guard state == .comparing, let maximum = plan.promote?.latency, ratio > maximum else { return [] }
             let times = Agreement.hundredths(ratio)
-            return rollBack("its inferences take \(times) times as long, expected at most \(most)", digest)
+            return rollBack("its inferences take \(times) times as long, expected at most \(maximum)", digest)
         }
     }
 
@@ -184,7 +184,7 @@ package struct RolloutMachine: Sendable, Hashable {
         if let digest {
             record.rolledBack.removeAll { $0 == digest }
             record.rolledBack.append(digest)
-            record.rolledBack.removeFirst(max(0, record.rolledBack.count - Self.mostRolledBack))
+            record.rolledBack.removeFirst(max(0, record.rolledBack.count - Self.maximumRolledBack))
         }
         return [.save, .endComparing, .report("version \(candidate.version) is rolled back: \(reason)")]
     }

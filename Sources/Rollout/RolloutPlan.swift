@@ -54,7 +54,7 @@ package struct RolloutPlan: Sendable, Hashable {
         package var message: String { path.isEmpty ? reason : "\"\(path)\": \(reason)" }
     }
 
-    package static let mostLabels = 100
+    package static let maximumLabels = 100
     /// The maximum length of a version, a label or a field's name, in bytes.
     private static let longestName = 256
     /// Members of answers that are ignored in requests.
@@ -71,8 +71,9 @@ package struct RolloutPlan: Sendable, Hashable {
         let root = try Reader(value, path: "")
         serve = try root.name("serve")
         if let members = try root.object("labels") {
-            guard members.members.count <= Self.mostLabels else {
-                throw members.problem("", "expected at most \(Self.mostLabels) labels, found \(members.members.count)")
+            guard members.members.count <= Self.maximumLabels else {
+                throw members.problem(
+                    "", "expected at most \(Self.maximumLabels) labels, found \(members.members.count)")
             }
             for label in members.members.keys.sorted() {
                 guard let first = label.unicodeScalars.first, Self.isLetter(first), label.utf8.count <= Self.longestName

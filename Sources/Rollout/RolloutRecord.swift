@@ -19,10 +19,10 @@ extension RolloutMachine.Record {
         reason = try Self.text(members, "reason")
         judged = try Self.text(members, "judged")
         if let list = members["rolled_back"], list != .null {
-            guard case .array(let entries) = list, entries.count <= RolloutMachine.mostRolledBack else {
+            guard case .array(let entries) = list, entries.count <= RolloutMachine.maximumRolledBack else {
                 throw RolloutPlan.Problem(
                     path: "rolled_back",
-                    reason: "expected at most \(RolloutMachine.mostRolledBack) digests, found \(list.kind)")
+                    reason: "expected at most \(RolloutMachine.maximumRolledBack) digests, found \(list.kind)")
             }
             rolledBack = try entries.map { (entry) throws(RolloutPlan.Problem) in
                 guard case .string(let digest) = entry else {

@@ -106,7 +106,7 @@ package struct ServicePlan {
         // A variant takes no more memory than its model, which counts as resident too: together at most half of the
         // memory.
         return .automatic(
-            threads: sizing.loneThreads.value, mostResident: Int(clamping: resources.memoryBytes.value / 4))
+            threads: sizing.loneThreads.value, maximumResident: Int(clamping: resources.memoryBytes.value / 4))
     }
 
     /// The load check in a separate process.
@@ -125,7 +125,7 @@ package struct ServicePlan {
         // Three quarters leave the rest for the models that are being served.
         let memory = settings.loadTrialMemory.map { UInt64($0) } ?? resources.memoryBytes.value / 4 * 3
         var variables = environment.filter { name, _ in
-            !name.hasPrefix("OCELLI_") && !Self.notForChildren.contains(name)
+            !name.hasPrefix("OCELLI_") && !Self.parentOnly.contains(name)
         }
         // A crash is reported by its signal; the backtrace would cover pages and take a second to write.
         variables["SWIFT_BACKTRACE"] = "enable=no"
@@ -151,7 +151,7 @@ package struct ServicePlan {
     }
 
     /// The variables that a service manager sets for one process only.
-    private static let notForChildren: Set<String> = [
+    private static let parentOnly: Set<String> = [
         "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
     ]
 

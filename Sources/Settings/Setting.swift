@@ -128,10 +128,10 @@ extension Setting {
 
     /// A setting with several cases of an enumeration, by raw value.
     static func choices<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
-        _ name: String, _ path: any Path<[Choice]>, atLeast least: Int = 1, _ summary: String
+        _ name: String, _ path: any Path<[Choice]>, atLeast minimum: Int = 1, _ summary: String
     ) -> Setting {
         Setting(
-            name: name, kind: .choices(Choice.allCases.map(\.rawValue), atLeast: least), summary: summary,
+            name: name, kind: .choices(Choice.allCases.map(\.rawValue), atLeast: minimum), summary: summary,
             get: { .strings($0[keyPath: path].map(\.rawValue)) }
         ) {
             if case .strings(let names) = $1 { $0[keyPath: path] = names.compactMap(Choice.init(rawValue:)) }

@@ -97,7 +97,8 @@ extension SettingKind {
 
     /// The names, if all of them are choices and there are enough; else nil.
     func choices(_ names: [String]) -> SettingValue? {
-        guard case .choices(let known, let least) = self, names.count >= least, names.allSatisfy(known.contains) else {
+        guard case .choices(let known, let minimum) = self, names.count >= minimum, names.allSatisfy(known.contains)
+        else {
             return nil
         }
         return .strings(names)

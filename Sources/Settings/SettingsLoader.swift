@@ -130,7 +130,7 @@ package struct SettingsLoader {
     ///   - spelling: the spelling of settings in that place.
     private static func unknown(_ name: String, other: String, _ spelling: (Setting) -> String) -> String {
         let hint =
-            OtherNames.setting(for: other).map { " (did you mean \"\(spelling($0))\"?)" }
+            ForeignSettingNames.setting(for: other).map { " (did you mean \"\(spelling($0))\"?)" }
             ?? Spelling.hint(for: name, among: SettingsTable.all.map(spelling))
         return "\"\(name)\" is not a setting\(hint)"
     }

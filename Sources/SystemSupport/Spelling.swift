@@ -29,9 +29,9 @@ package enum Spelling {
         for (i, a) in first.enumerated() {
             var next = [i + 1]
             for (j, b) in second.enumerated() {
-                var least = min(row[j] + (a == b ? 0 : 1), next[j] + 1, row[j + 1] + 1)
-                if i > 0, j > 0, a == second[j - 1], b == first[i - 1] { least = min(least, before[j - 1] + 1) }
-                next.append(least)
+                var minimum = min(row[j] + (a == b ? 0 : 1), next[j] + 1, row[j + 1] + 1)
+                if i > 0, j > 0, a == second[j - 1], b == first[i - 1] { minimum = min(minimum, before[j - 1] + 1) }
+                next.append(minimum)
             }
             (before, row) = (row, next)
         }

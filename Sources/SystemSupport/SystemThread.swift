@@ -29,7 +29,7 @@ package enum SystemThread {
 
     /// Lowers the priority of the calling thread until it ends: other threads get about ten times as much time on a
     /// contended processor.
-    package static func giveWay() {
+    package static func lowerPriority() {
         // On Linux, this applies to a single thread. If it is not allowed, the work runs at normal priority.
         let thread = __priority_which_t(PRIO_PROCESS.rawValue)
         _ = setpriority(thread, 0, getpriority(thread, 0) + 10)

@@ -8,15 +8,15 @@ internal import SystemSupport
 enum AddressSpace {
     /// The minimum in bytes: the embedded model needs as much on two processors, although most of it is reserved and
     /// never used.
-    private static let least: rlim_t = 1 << 30
+    private static let minimum: rlim_t = 1 << 30
 
     /// - Throws: if no model can be loaded.
     static func check() throws(CommandError) {
         var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0, limit.rlim_cur < least else { return }
+        guard getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0, limit.rlim_cur < minimum else { return }
         throw CommandError(
             "the address space of this process is limited to \(Units.bytes(Int(clamping: limit.rlim_cur))), and Ocelli needs at least "
-                + "\(Units.bytes(Int(least))): remove the limit (ulimit -v unlimited; LimitAS= in a systemd unit) and limit the memory "
+                + "\(Units.bytes(Int(minimum))): remove the limit (ulimit -v unlimited; LimitAS= in a systemd unit) and limit the memory "
                 + "by a control group (MemoryMax=)")
     }
 }

@@ -65,8 +65,8 @@ import Testing
     /// A colour of 5, 6 and 5 bits, with each channel scaled to 8 bits.
     private static func restored(_ colour: [UInt8]) -> [UInt8] {
         zip(colour, [5, 6, 5]).map { value, bits in
-            let most = (1 << bits) - 1
-            return UInt8((Int(value) >> (8 - bits)) * 255 / most)
+            let maximum = (1 << bits) - 1
+            return UInt8((Int(value) >> (8 - bits)) * 255 / maximum)
         }
     }
 

@@ -10,13 +10,13 @@ import Testing
     private func statement(
         _ kind: ccodec_statement_kind, _ width: UInt32 = 4, _ height: UInt32 = 3,
         change: (inout ccodec_statement) -> Void = { _ in }
-    ) -> PictureStatement? {
+    ) -> DecoderMessage? {
         var message = ccodec_statement()
         message.kind = kind.rawValue
         message.width = width
         message.height = height
         change(&message)
-        return withUnsafeBytes(of: message) { PictureStatement($0) }
+        return withUnsafeBytes(of: message) { DecoderMessage($0) }
     }
 
     private func refusal(_ text: String) -> DecodeDialogue.Action { .refuse(.corrupt("GIF: \(text)")) }
@@ -25,24 +25,24 @@ import Testing
     func pictureIsStatedAllowedAndDone() throws {
         var dialogue = DecodeDialogue(.gif, limits: Self.limits)
         let stated = try #require(statement(CCODEC_SIZE))
-        #expect(dialogue.take(.said(stated)) == .judge(stated))
+        #expect(dialogue.take(.received(stated)) == .check(stated))
         dialogue.allow(bytes: 48, seconds: 3, clock: 4)
         let done = try #require(statement(CCODEC_DONE))
-        #expect(dialogue.take(.said(done)) == .take(done))
+        #expect(dialogue.take(.received(done)) == .take(done))
     }
 
     @Test("the decoded size may need less memory than was given, but not more, and must not be empty")
     func doneMayBeSmallerButNotLarger() throws {
         for (width, height, isRight) in [(UInt32(3), UInt32(3), true), (12, 1, true), (13, 1, false), (0, 3, false)] {
             var dialogue = DecodeDialogue(.gif, limits: Self.limits)
-            _ = dialogue.take(.said(statement(CCODEC_SIZE)))
+            _ = dialogue.take(.received(statement(CCODEC_SIZE)))
             dialogue.allow(bytes: 48, seconds: 3, clock: 4)
             let done = try #require(statement(CCODEC_DONE, width, height))
             let expected =
                 isRight
                 ? .take(done)
                 : refusal("its decoder wrote \(width) x \(height) pixels, which is not the size that it stated")
-            #expect(dialogue.take(.said(done)) == expected)
+            #expect(dialogue.take(.received(done)) == expected)
         }
     }
 
@@ -50,20 +50,20 @@ import Testing
     func messagesOutOfTurnAreRefused() {
         let outOfTurn = refusal("its decoder sent a message out of turn")
         var early = DecodeDialogue(.gif, limits: Self.limits)
-        #expect(early.take(.said(statement(CCODEC_DONE))) == outOfTurn)
+        #expect(early.take(.received(statement(CCODEC_DONE))) == outOfTurn)
         var twice = DecodeDialogue(.gif, limits: Self.limits)
-        _ = twice.take(.said(statement(CCODEC_SIZE)))
-        #expect(twice.take(.said(statement(CCODEC_SIZE))) == outOfTurn)
-        var unasked = DecodeDialogue(.gif, limits: Self.limits)
-        _ = unasked.take(.said(statement(CCODEC_SIZE)))
-        #expect(unasked.take(.said(statement(CCODEC_DONE))) == outOfTurn, "no memory was given to it")
+        _ = twice.take(.received(statement(CCODEC_SIZE)))
+        #expect(twice.take(.received(statement(CCODEC_SIZE))) == outOfTurn)
+        var notRequested = DecodeDialogue(.gif, limits: Self.limits)
+        _ = notRequested.take(.received(statement(CCODEC_SIZE)))
+        #expect(notRequested.take(.received(statement(CCODEC_DONE))) == outOfTurn, "no memory was given to it")
         var unsized = DecodeDialogue(.gif, limits: Self.limits)
         unsized.allow(bytes: 48, seconds: 3, clock: 4)
-        #expect(unsized.take(.said(statement(CCODEC_DONE))) == outOfTurn, "it stated no size")
+        #expect(unsized.take(.received(statement(CCODEC_DONE))) == outOfTurn, "it stated no size")
         var again = DecodeDialogue(.gif, limits: Self.limits)
-        _ = again.take(.said(statement(CCODEC_SIZE)))
+        _ = again.take(.received(statement(CCODEC_SIZE)))
         again.allow(bytes: 48, seconds: 3, clock: 4)
-        #expect(again.take(.said(statement(CCODEC_SIZE))) == outOfTurn)
+        #expect(again.take(.received(statement(CCODEC_SIZE))) == outOfTurn)
     }
 
     @Test("each way in which a decoder process can end is named in the error")
@@ -80,7 +80,7 @@ import Testing
             #expect(dialogue.take(.ended(signal: signal, status: status)) == refusal(text))
         }
         var slow = DecodeDialogue(.gif, limits: Self.limits)
-        _ = slow.take(.said(statement(CCODEC_SIZE)))
+        _ = slow.take(.received(statement(CCODEC_SIZE)))
         slow.allow(bytes: 48, seconds: 3, clock: 4)
         #expect(slow.take(.closed) == .awaitEnd)
         #expect(
@@ -88,7 +88,7 @@ import Testing
         var late = DecodeDialogue(.gif, limits: Self.limits)
         #expect(late.take(.late) == refusal("decoding it took longer than 3 s"))
         late = DecodeDialogue(.gif, limits: Self.limits)
-        _ = late.take(.said(statement(CCODEC_SIZE)))
+        _ = late.take(.received(statement(CCODEC_SIZE)))
         late.allow(bytes: 48, seconds: 3, clock: 4)
         #expect(late.take(.late) == refusal("decoding it took longer than 4 s"))
         var cancelled = DecodeDialogue(.gif, limits: Self.limits)
@@ -111,14 +111,14 @@ import Testing
             (65_536, 1, .refuse(.sideTooLong(limit: 65_535, width: 65_536, height: 1))),
         ] {
             var dialogue = DecodeDialogue(.gif, limits: Self.limits)
-            #expect(dialogue.take(.said(statement(CCODEC_SIZE, width, height))) == expected)
+            #expect(dialogue.take(.received(statement(CCODEC_SIZE, width, height))) == expected)
         }
     }
 
     /// A message of `count` bytes that begins like one with a size.
-    private static func sizeMessage(_ count: Int) -> PictureStatement? {
+    private static func sizeMessage(_ count: Int) -> DecoderMessage? {
         let bytes = (0..<count).map { $0 == 0 ? UInt8(CCODEC_SIZE.rawValue) : 0 }
-        return bytes.withUnsafeBytes { PictureStatement($0) }
+        return bytes.withUnsafeBytes { DecoderMessage($0) }
     }
 
     @Test("messages of a wrong length or kind are not read, and odd orientation and memory are corrected")
@@ -150,6 +150,6 @@ import Testing
         }
         #expect(reason == "?" + String(repeating: "a", count: 199))
         var dialogue = DecodeDialogue(.gif, limits: Self.limits)
-        #expect(dialogue.take(.said(statement(CCODEC_REFUSED))) == refusal("it is damaged"))
+        #expect(dialogue.take(.received(statement(CCODEC_REFUSED))) == refusal("it is damaged"))
     }
 }

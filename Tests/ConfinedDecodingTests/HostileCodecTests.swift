@@ -114,7 +114,7 @@ import Testing
         }
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 4, height: 4))
         #expect(throws: ImageError.tooLarge(pixels: 3_600_000_000, limit: 64_000_000, width: 60_000, height: 60_000)) {
-            try pipeline.judge(picture.info)
+            try pipeline.check(picture.info)
         }
         #expect(picture.memory > 3_600_000_000 * 4)
     }

@@ -92,7 +92,7 @@ struct PictureMutationTests {
     /// Prepares a picture as the daemon does, up to its tensor.
     private static func prepare(_ bytes: [UInt8], _ format: ImageFormat) throws {
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 8, height: 8), limits: limits)
-        try bytes.withUnsafeBytes { try pipeline.judge(ImagePipeline.format(of: $0) ?? format, $0) }
+        try bytes.withUnsafeBytes { try pipeline.check(ImagePipeline.format(of: $0) ?? format, $0) }
         let image = try decoder.decode(bytes, format: format)
         var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
         _ = try tensor.withUnsafeMutableBytes { try pipeline.prepare(image, into: $0) }
@@ -102,9 +102,9 @@ struct PictureMutationTests {
         if random.chance(20) { return Array(original.prefix(Int.random(in: 1..<original.count, using: &random))) }
         var bytes = original
         // Headers matter most, so half of the changes are near the start.
-        let most = random.chance(50) ? min(300, bytes.count) : bytes.count
+        let maximum = random.chance(50) ? min(300, bytes.count) : bytes.count
         for _ in 0..<(random.chance(50) ? 1 : Int.random(in: 2...8, using: &random)) {
-            bytes[Int.random(in: 0..<most, using: &random)] =
+            bytes[Int.random(in: 0..<maximum, using: &random)] =
                 [0, 1, 0x7F, 0x80, 0xFF, .random(in: 0...255, using: &random)]
                 .randomElement(using: &random) ?? 0
         }

@@ -57,7 +57,7 @@ extension ConfinedDecoder {
     }
 
     /// As in the daemon, the size is checked before decoding.
-    private static let judge = try? ImagePipeline(
+    private static let check = try? ImagePipeline(
         spec: ImageTensorSpec(width: 1, height: 1), limits: ImageLimits(maxPixels: 4_000_000))
 
     /// Decodes a picture, from header to pixels.
@@ -67,7 +67,7 @@ extension ConfinedDecoder {
         let result = bytes.withUnsafeBytes { bytes -> Result<PixelImage, ImageError> in
             Result { () throws(ImageError) in
                 let picture = try open(bytes, format: format, page: page, isCancelled: isCancelled)
-                try Self.judge?.judge(picture.info)
+                try Self.check?.check(picture.info)
                 return try picture.decode(isCancelled: isCancelled)
             }
         }

@@ -35,10 +35,12 @@ import Testing
             return
         }
         var random = SplitMix(seed: SplitMix.seed(for: "levelsAreThoseThatItWasMadeFrom(\(kind), \(bits))"))
-        let most = 1 << bits - 1
-        var values = (0..<Self.width * Self.height * kind.samples).map { _ in Int.random(in: 0...most, using: &random) }
+        let maximum = 1 << bits - 1
+        var values = (0..<Self.width * Self.height * kind.samples).map { _ in
+            Int.random(in: 0...maximum, using: &random)
+        }
         // Composing other opacities with a background would hide levels.
-        if kind == .opacity { for index in stride(from: 3, to: values.count, by: 4) { values[index] = most } }
+        if kind == .opacity { for index in stride(from: 3, to: values.count, by: 4) { values[index] = maximum } }
         let colours = (0..<3 << bits).map { _ in Int.random(in: 0...65_535, using: &random) }
         let pixels = try Self.decoder.pixels(Self.file(kind, bits, values, colours), format: .tiff)
         let expected = stride(from: 0, to: values.count, by: kind.samples).flatMap { first -> [Int] in

@@ -43,9 +43,11 @@ import Testing
         for source in Fixtures.sources(try Fixtures.bytes("behind.zip")) {
             let zip = try #require(try ZipDirectory(source))
             #expect(zip.entries.map(\.name) == ["plain.txt", "folder/packed.txt"])
-            let texts = try zip.entries.map { String(decoding: try zip.contents($0, source, most: 400), as: UTF8.self) }
+            let texts = try zip.entries.map {
+                String(decoding: try zip.contents($0, source, maximum: 400), as: UTF8.self)
+            }
             #expect(texts == ["cat\n", String(repeating: "dog\n", count: 100)])
-            #expect(throws: FormatError.self) { try zip.contents(zip.entries[1], source, most: 399) }
+            #expect(throws: FormatError.self) { try zip.contents(zip.entries[1], source, maximum: 399) }
         }
         #expect(try ZipDirectory(ByteSource([UInt8](repeating: 0, count: 100))) == nil)
     }

@@ -30,7 +30,7 @@ import Testing
     func partAboveTheLimit_isRefused() {
         for source in Fixtures.sources([UInt8](repeating: 0, count: 100)) {
             #expect(throws: FormatError("has a part of 11 bytes at byte 1: the limit is 10")) {
-                try source.bytes(at: 1, count: 11, most: 10)
+                try source.bytes(at: 1, count: 11, maximum: 10)
             }
         }
     }

@@ -25,16 +25,16 @@ import Testing
     @Test("FlatBuffer lists and texts above their limit are refused")
     func listsAboveTheLimit_areRefused() throws {
         let root = try FlatBuffer(ByteSource(try Fixtures.bytes("table.fb")), identifier: "OCEL").root()
-        #expect(throws: FormatError.self) { try root.integers(4, most: 2) }
-        #expect(throws: FormatError.self) { try root.tables(3, most: 1) }
-        #expect(throws: FormatError.self) { try root.tables(3)?.last?.text(0, most: 5) }
+        #expect(throws: FormatError.self) { try root.integers(4, maximum: 2) }
+        #expect(throws: FormatError.self) { try root.tables(3, maximum: 1) }
+        #expect(throws: FormatError.self) { try root.tables(3)?.last?.text(0, maximum: 5) }
     }
 
     @Test("reading more than 200,000 tables of a FlatBuffer is refused")
     func tablesWithoutEnd_areRefused() throws {
         let root = try FlatBuffer(ByteSource(try Fixtures.bytes("table.fb")), identifier: "OCEL").root()
         let error = #expect(throws: FormatError.self) {
-            for _ in 0...FlatBuffer.mostTables { _ = try root.table(7) }
+            for _ in 0...FlatBuffer.maximumTables { _ = try root.table(7) }
         }
         #expect(error?.reason == "has more than 200000 tables")
     }

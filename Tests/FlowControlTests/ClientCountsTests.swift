@@ -25,10 +25,10 @@ import Testing
     @Test("a client's place is free again after a request has left")
     func place_afterLeaving_isFreeAgain() {
         var counts = ClientCounts()
-        let entered = [1, 1, 1, 2].map { counts.enter($0, most: 2, at: start) }
+        let entered = [1, 1, 1, 2].map { counts.enter($0, maximum: 2, at: start) }
         #expect(entered == [true, true, false, true])
         counts.leave(1)
-        let enteredAgain = counts.enter(1, most: 2, at: start)
+        let enteredAgain = counts.enter(1, maximum: 2, at: start)
         #expect(enteredAgain)
         counts.leave(7)
         #expect(counts.inFlight(of: 7) == 0)
@@ -37,9 +37,9 @@ import Testing
     @Test("clients that are gone are forgotten, and the number of clients is bounded")
     func clientsThatAreGoneAreForgottenAndTheirNumberIsBounded() {
         var counts = ClientCounts()
-        let waits = (0..<UInt64(2 * ClientCounts.most)).compactMap { counts.arrive($0, rate: 1, at: start) }
+        let waits = (0..<UInt64(2 * ClientCounts.maximum)).compactMap { counts.arrive($0, rate: 1, at: start) }
         #expect(waits.isEmpty)
-        #expect(counts.count == ClientCounts.most)
+        #expect(counts.count == ClientCounts.maximum)
         let wait = counts.arrive(.max, rate: 1, at: start + .seconds(10))
         #expect(wait == nil)
         #expect(counts.count == 1)

@@ -9,13 +9,13 @@ import Testing
     /// The counts kept by the tasks.
     private final class Tally: Sendable {
         let inWork = Atomic(0)
-        let most = Atomic(0)
+        let maximum = Atomic(0)
         let served = Atomic(0)
         let refused = Mutex<[String: Int]>([:])
 
         func enter() {
             let now = inWork.add(1, ordering: .acquiringAndReleasing).newValue
-            _ = most.max(now, ordering: .relaxed)
+            _ = maximum.max(now, ordering: .relaxed)
         }
 
         func leave() {
@@ -93,7 +93,7 @@ import Testing
         let refused = tally.refused.withLock { $0 }
         print("  served \(tally.served.load(ordering: .relaxed)), not served \(refused)")
         #expect(tally.served.load(ordering: .relaxed) + refused.values.reduce(0, +) == count)
-        #expect(tally.most.load(ordering: .relaxed) <= limit)
+        #expect(tally.maximum.load(ordering: .relaxed) <= limit)
         await Self.checkAtRest(limiter)
         #expect(limiter.snapshot.counters.arrived == UInt64(count))
     }
@@ -115,7 +115,7 @@ import Testing
                 }
             }
         }
-        #expect(tally.most.load(ordering: .relaxed) <= 6)
+        #expect(tally.maximum.load(ordering: .relaxed) <= 6)
         await Self.checkAtRest(limiter)
     }
 

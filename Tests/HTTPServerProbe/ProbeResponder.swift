@@ -17,7 +17,7 @@ final class ProbeResponder: HTTPResponder {
     private let server = Guarded<HTTPServer?>(nil)
     private let cancelled = Atomic<Int>(0)
     /// The number of running `/sleep` requests, and its maximum.
-    private let sleeping = Guarded((now: 0, most: 0))
+    private let sleeping = Guarded((now: 0, maximum: 0))
     private let health = HTTPResponse(
         status: .ok, fields: [(name: "Content-Type", value: "application/json")], body: Array(#"{"status":"ok"}"#.utf8))
 
@@ -52,7 +52,7 @@ final class ProbeResponder: HTTPResponder {
             let sum = request.body.withUnsafeBytes { $0.reduce(0) { $0 &+ Int($1) } }
             return text(.ok, "\(request.body.count) \(sum)\n")
         case "/sleep":
-            sleeping.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            sleeping.withLock { $0 = ($0.now + 1, max($0.maximum, $0.now + 1)) }
             defer { sleeping.withLock { $0.now -= 1 } }
             do {
                 try await Task.sleep(for: .milliseconds(number))
@@ -77,7 +77,7 @@ final class ProbeResponder: HTTPResponder {
         lines.append("refused \(statistics.refusedConnections)")
         lines.append("evicted \(statistics.evictedConnections)")
         lines.append("running \(statistics.runningHandlers)")
-        lines.append("mostSleeping \(sleeping.withLock { $0.most })")
+        lines.append("mostSleeping \(sleeping.withLock { $0.maximum })")
         lines.append("cancelled \(statistics.cancelledHandlers)")
         lines.append("bodyBytes \(statistics.bodyBytes)")
         lines.append("waiting \(statistics.bodiesWaiting)")

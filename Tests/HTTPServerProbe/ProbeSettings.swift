@@ -43,7 +43,7 @@ enum ProbeSettings {
             case "maxTotalAnswers": configuration.maxTotalAnswerBytes = number
             case "bodyTimeout": configuration.bodyTimeout = time
             case "bodyBudgetTimeout": configuration.bodyBudgetTimeout = time
-            case "bodyPatience": configuration.bodyPatience = time
+            case "bodyMemoryTimeout": configuration.bodyMemoryTimeout = time
             case "writeTimeout": configuration.writeTimeout = time
             case "lingerTimeout": configuration.lingerTimeout = time
             case "probesHalfClosed": configuration.probesHalfClosed = number != 0

@@ -192,7 +192,7 @@ import Testing
     func proxyHeader_randomLine_isParsedAsWritten() {
         let seed = SplitMix.seed(for: "PROXY lines")
         var random = SplitMix(seed: seed)
-        func number(_ most: UInt64) -> String { String(random.next() % (most + 1)) }
+        func number(_ maximum: UInt64) -> String { String(random.next() % (maximum + 1)) }
         func address() -> String { (0..<4).map { _ in number(255) }.joined(separator: ".") }
         var accepted = 0
         for _ in 0..<20_000 {

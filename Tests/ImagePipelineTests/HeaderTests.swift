@@ -80,7 +80,7 @@ import Testing
             let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 1, height: 1), limits: limits)
             let found = bytes.withUnsafeBytes { bytes -> ImageError? in
                 do throws(ImageError) {
-                    if let format = ImagePipeline.format(of: bytes) { try pipeline.judge(format, bytes) }
+                    if let format = ImagePipeline.format(of: bytes) { try pipeline.check(format, bytes) }
                     return nil
                 } catch {
                     return error

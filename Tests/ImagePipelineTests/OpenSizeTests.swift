@@ -36,10 +36,10 @@ import Testing
             (1, 1, .centerCrop, 8, 8),
         ])
     func aPictureKeepsItsSizeWithinTheLimits(_ one: (width: Int, height: Int, mode: CropAndScale, x: Int, y: Int)) {
-        let settled = Self.spec(Self.size(8, 32, 8), one.mode).settled(for: Self.info(one.width, one.height))
-        #expect(settled.width == one.x && settled.height == one.y, "\(settled.width) x \(settled.height)")
+        let resolved = Self.spec(Self.size(8, 32, 8), one.mode).resolved(for: Self.info(one.width, one.height))
+        #expect(resolved.width == one.x && resolved.height == one.y, "\(resolved.width) x \(resolved.height)")
         // A picture that is displayed rotated.
-        let turned = Self.spec(Self.size(8, 32, 8), one.mode).settled(for: Self.info(one.height, one.width, 6))
+        let turned = Self.spec(Self.size(8, 32, 8), one.mode).resolved(for: Self.info(one.height, one.width, 6))
         #expect(turned.width == one.x && turned.height == one.y)
     }
 
@@ -48,8 +48,8 @@ import Testing
         let seed = SplitMix.seed(for: "anySizeIsWithinTheLimits")
         var random = SplitMix(seed: seed)
         for _ in 0..<20_000 {
-            let multiple = Int.random(in: 1...64, using: &random), least = Int.random(in: 1...200, using: &random)
-            let size = Self.size(least, Int.random(in: least...1_500, using: &random), multiple)
+            let multiple = Int.random(in: 1...64, using: &random), first = Int.random(in: 1...200, using: &random)
+            let size = Self.size(first, Int.random(in: first...1_500, using: &random), multiple)
             let mode = CropAndScale.allCases.randomElement(using: &random) ?? .scaleFit
             let spec = Self.spec(size, mode)
             guard size.problem == nil else {
@@ -58,29 +58,29 @@ import Testing
             }
             func side() -> Int { Int(pow(2, Double.random(in: 0...16, using: &random))) }
             let (width, height) = (side(), side())
-            let settled = try ImagePipeline(spec: spec).settled(for: Self.info(width, height)).spec
-            for (one, picture) in [(settled.width, width), (settled.height, height)] {
+            let resolved = try ImagePipeline(spec: spec).resolved(for: Self.info(width, height)).spec
+            for (one, picture) in [(resolved.width, width), (resolved.height, height)] {
                 #expect(
-                    one % multiple == 0 && one >= least && one <= size.maximum.width, "\(size), \(width) x \(height)")
+                    one % multiple == 0 && one >= first && one <= size.maximum.width, "\(size), \(width) x \(height)")
                 // Sides are not scaled unnecessarily.
                 let isInside = [width, height].allSatisfy {
-                    $0 >= least + multiple && $0 <= size.maximum.width - multiple
+                    $0 >= first + multiple && $0 <= size.maximum.width - multiple
                 }
                 if isInside { #expect(abs(one - picture) < multiple) }
             }
             // All of the picture fits, except the part that is cut.
-            let map = PictureMapping(width: width, height: height, spec: settled)
+            let map = PictureMapping(width: width, height: height, spec: resolved)
             if mode != .centerCrop {
-                #expect(map.x.forward(0) > -0.001 && map.x.forward(Double(width)) < Double(settled.width) + 0.001)
+                #expect(map.x.forward(0) > -0.001 && map.x.forward(Double(width)) < Double(resolved.width) + 0.001)
             }
         }
     }
 
     @Test("open-size limits that allow no size are refused")
     func limitsThatLeaveNothing_areRefused() {
-        for (least, most, multiple) in [(33, 63, 32), (0, 8, 1), (9, 8, 1), (1, 8, 0), (1, 7, 8), (1, 1 << 40, 1)] {
-            let problem = Self.size(least, most, multiple).problem
-            #expect(problem?.contains("[\(multiple), \(multiple)]") == true, "\(least), \(most), \(multiple)")
+        for (first, last, multiple) in [(33, 63, 32), (0, 8, 1), (9, 8, 1), (1, 8, 0), (1, 7, 8), (1, 1 << 40, 1)] {
+            let problem = Self.size(first, last, multiple).problem
+            #expect(problem?.contains("[\(multiple), \(multiple)]") == true, "\(first), \(last), \(multiple)")
         }
         #expect(Self.size(33, 64, 32).problem == nil)
         #expect(Self.size(8, 32, 8).description == "8 x 8 to 32 x 32, multiples of 8 x 8")

@@ -12,7 +12,7 @@ import Testing
     private func decisions(_ looks: [(activity: Double?, now: Double)]) -> [Bool] {
         var memory = IdleMemory()
         return looks.map { look in
-            memory.isToBeReleased(lastActivity: look.activity.map(at), now: at(look.now))
+            memory.shouldRelease(lastActivity: look.activity.map(at), now: at(look.now))
         }
     }
 

@@ -23,7 +23,7 @@ import Testing
 
     @Test("labels beyond the limit are counted under other, and earlier labels stay distinct")
     func pastTheMostAllThatIsNewIsOther() {
-        let list = LabelledList(most: 10) { Counter() }
+        let list = LabelledList(maximum: 10) { Counter() }
         for turn in 0..<1000 { list["label \(turn)"].add() }
         let all = list.all { $0.count > 0 }
         #expect(all.count <= 12)
@@ -45,7 +45,7 @@ import Testing
     @Test("concurrent tasks that use a label share its single metric")
     func manyThreadsMakeOneMetricForALabel() async {
         for _ in 0..<20 {
-            let list = LabelledList(most: 100) { Counter() }
+            let list = LabelledList(maximum: 100) { Counter() }
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<8 {
                     group.addTask { for turn in 0..<50 * 20 { list["label \(turn % 50)"].add() } }

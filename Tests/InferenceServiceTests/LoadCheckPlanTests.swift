@@ -11,7 +11,7 @@ import Testing
         for cache in ["", "auto"] {
             var settings = Settings()
             settings.cacheDirectory = cache
-            #expect(LoadCheckRun.configuration(settings).comparesStreams, "\(cache)")
+            #expect(LoadCheckProgram.configuration(settings).comparesStreams, "\(cache)")
         }
     }
 }

@@ -132,7 +132,7 @@ import Testing
     @Test("/v2 metadata and configuration give platform, shapes, types and the largest batch")
     func modelsAreDescribed() async throws {
         let world = try await World()
-        for (name, platform, shape, dims, most) in [
+        for (name, platform, shape, dims, maximum) in [
             ("bare", "openvino_ir", [-1, 3], [-1, 3], 0), ("rows", "openvino_ir", [-1, 3], [3], 4),
             ("digits", "onnx_onnxv1", [-1, 1, 64, 64], [1, 64, 64], 4),
         ] {
@@ -142,7 +142,7 @@ import Testing
             let input = (metadata["inputs"] as? [[String: Any]])?.first
             #expect(input?["shape"] as? [Int] == shape && input?["datatype"] as? String == "FP32", "\(metadata)")
             let configuration = try await world.answer("GET /v2/models/\(name)/config").json
-            #expect(configuration["max_batch_size"] as? Int == most, "\(configuration)")
+            #expect(configuration["max_batch_size"] as? Int == maximum, "\(configuration)")
             let other = (configuration["input"] as? [[String: Any]])?.first
             #expect(other?["dims"] as? [Int] == dims && other?["data_type"] as? String == "TYPE_FP32")
         }

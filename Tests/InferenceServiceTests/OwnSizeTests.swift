@@ -212,12 +212,12 @@ import Testing
         let late = try await predict(world, "identity", large, "?timeout_ms=1")
         #expect(late.status == 504 && late.json["code"] as? String == "deadline_exceeded", "\(late.text.prefix(200))")
         let watch = Task {
-            var most = 0
+            var maximum = 0
             while !Task.isCancelled {
-                most = max(most, DecodeBudget.shared.usage.used)
+                maximum = max(maximum, DecodeBudget.shared.usage.used)
                 try? await Task.sleep(for: .milliseconds(1))
             }
-            return most
+            return maximum
         }
         for _ in 0..<5 { #expect(try await predict(world, "identity", large).status == 200) }
         watch.cancel()
@@ -242,7 +242,7 @@ import Testing
         #expect(inference(small) > 0)
         #expect(inference(large) > inference(small) * 900, "1,024 times the pixels")
         // A picture above the limits counts with the size at which it runs.
-        let most = inference(EncodedImage(try Self.gray(1_024, 1_024)))
-        #expect(inference(EncodedImage(try Self.gray(2_048, 2_048))) == most)
+        let maximum = inference(EncodedImage(try Self.gray(1_024, 1_024)))
+        #expect(inference(EncodedImage(try Self.gray(2_048, 2_048))) == maximum)
     }
 }

@@ -150,17 +150,17 @@ import Testing
     }
 
     @Test("beyond max_crops the least confident detections get no stages and are counted", arguments: [1, 5, 64])
-    func finds_beyondALimit_areSkipped(_ most: Int) async throws {
-        let world = try await Self.world { $0.maxCrops = most }
+    func finds_beyondALimit_areSkipped(_ maximum: Int) async throws {
+        let world = try await Self.world { $0.maxCrops = maximum }
         let reply = try await world.answer("POST /v1/models/all/detect", Self.png(60, 50))
         let found = detections(reply)
         #expect(found.count == 64)
         let looked = found.indices.filter { found[$0]["color"] != nil }
-        #expect(looked == Array(0..<most))
-        #expect(reply.json["skipped"] as? Int == (most == 64 ? nil : 64 - most))
+        #expect(looked == Array(0..<maximum))
+        #expect(reply.json["skipped"] as? Int == (maximum == 64 ? nil : 64 - maximum))
         let page = try await world.answer("GET /metrics").text
-        #expect(page.contains("ocelli_pipeline_crops_total{model=\"all\",stage=\"color\"} \(most)"))
-        #expect(page.contains("ocelli_pipeline_skipped_total{model=\"all\"} \(64 - most)"))
+        #expect(page.contains("ocelli_pipeline_crops_total{model=\"all\",stage=\"color\"} \(maximum)"))
+        #expect(page.contains("ocelli_pipeline_skipped_total{model=\"all\"} \(64 - maximum)"))
     }
 
     @Test("ten thousand detections are answered, with no more crops than allowed")
@@ -175,7 +175,9 @@ import Testing
     @Test("several pictures share the crops of a request")
     func batch_sharesTheCrops() async throws {
         let world = try await Self.world { $0.maxCrops = 64 }
-        let (body, fields) = try Requests.form([Self.png(50, 50), Array("none".utf8), Self.png(60, 60), Self.png(70, 70)])
+        let (body, fields) = try Requests.form([
+            Self.png(50, 50), Array("none".utf8), Self.png(60, 60), Self.png(70, 70),
+        ])
         let reply = try await world.answer("POST /v1/models/all/detect", body, fields: fields)
         let results = reply.json["results"] as? [[String: Any]] ?? []
         #expect(
@@ -234,9 +236,9 @@ import Testing
             let hidden = found.filter { $0["label"] as? String == "even" }.map {
                 one -> (x: Range<Int>, y: Range<Int>) in
                 let box = one["box"] as? [String: Any] ?? [:]
-                func side(_ start: String, _ length: String, _ most: Int) -> Range<Int> {
+                func side(_ start: String, _ length: String, _ maximum: Int) -> Range<Int> {
                     let (a, b) = (number(box[start]), number(box[length]))
-                    return max(0, Int((a - b / 10).rounded(.down)))..<min(most, Int((a + b * 1.1).rounded(.up)))
+                    return max(0, Int((a - b / 10).rounded(.down)))..<min(maximum, Int((a + b * 1.1).rounded(.up)))
                 }
                 return (side("x", "width", width), side("y", "height", height))
             }

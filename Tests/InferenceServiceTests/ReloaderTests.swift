@@ -93,7 +93,7 @@ import Testing
         func admission(_ head: String) throws -> Int {
             switch service.admit(try Requests.head(head), requestID: "r", from: RequestSource(remote: "127.0.0.1:4242"))
             {
-            case .accept(let most, _): most
+            case .accept(let maximum, _): maximum
             case .answer(let response): response.status.code
             }
         }

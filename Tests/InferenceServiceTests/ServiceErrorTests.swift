@@ -24,13 +24,13 @@ internal import WireFormats
     }
 
     @Test("an error is of the request if its body or model is wrong, not for lack of room, time or the engine")
-    func isOfTheRequest() {
+    func isFaultOfRequest() {
         for (code, expected) in [
             (ErrorCode.invalidImage, true), (.invalidInput, true), (.badRequest, true), (.modelNotFound, true),
             (.overloaded, false), (.deadlineExceeded, false), (.internal, false), (.tooManyRequests, false),
             (.requestTimeout, false),
         ] {
-            #expect(ServiceError(code, "x").isOfTheRequest == expected, "\(code)")
+            #expect(ServiceError(code, "x").isFaultOfRequest == expected, "\(code)")
         }
     }
 

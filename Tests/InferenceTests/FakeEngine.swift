@@ -12,11 +12,11 @@ final class FakeEngine: Engine {
     /// True if inferences end as soon as they are started.
     let endsAtOnce: Bool
     /// The maximum number of items of an inference; a larger one fails.
-    let mostItems: Int
+    let maximumItems: Int
     /// The maximum number of worker threads that it reports; nil for an unknown number.
     let threads: Int?
     /// The maximum number of loaded models; for a further one no threads are available.
-    let mostModels: Int
+    let maximumModels: Int
     /// Bytes that each compiled model may keep for sizes of inputs.
     let shapeMemory: Int
     /// The answer of an infer request, given the streams of its model, its number in the model, the number of its runs,
@@ -42,7 +42,7 @@ final class FakeEngine: Engine {
         var cancelled = 0
         /// The number of cancellations of inferences that were under way.
         var stopped = 0
-        var most = 0
+        var maximum = 0
         var loads = 0
         /// The number of models that are loaded now.
         var models = 0
@@ -67,7 +67,7 @@ final class FakeEngine: Engine {
         inputs: [TensorPort] = [TensorPort(name: "x", elementType: .float32, shape: [1, 4])],
         outputs: [TensorPort] = [TensorPort(name: "y", elementType: .float32, shape: [1, 4])],
         requestCount: Int = 2, answer: [UInt8] = [UInt8](repeating: 0, count: 16), endsAtOnce: Bool = true,
-        mostItems: Int = .max, threads: Int? = nil, mostModels: Int = .max, shapeMemory: Int = 0,
+        maximumItems: Int = .max, threads: Int? = nil, maximumModels: Int = .max, shapeMemory: Int = 0,
         answers: (@Sendable (_ streams: Int, _ request: Int, _ run: Int, _ items: Int) -> [UInt8])? = nil,
         onSetInput: @escaping @Sendable () -> Void = {},
         onMakeRequest: @escaping @Sendable () -> Void = {},
@@ -80,9 +80,9 @@ final class FakeEngine: Engine {
         self.requestCount = requestCount
         self.answer = answer
         self.endsAtOnce = endsAtOnce
-        self.mostItems = mostItems
+        self.maximumItems = maximumItems
         self.threads = threads
-        self.mostModels = mostModels
+        self.maximumModels = maximumModels
         self.shapeMemory = shapeMemory
         self.answers = answers
         self.onSetInput = onSetInput
@@ -104,7 +104,7 @@ final class FakeEngine: Engine {
 
     var started: Int { state.withLock { $0.started } }
     var cancelled: Int { state.withLock { $0.cancelled } }
-    var most: Int { state.withLock { $0.most } }
+    var maximum: Int { state.withLock { $0.maximum } }
     var running: Int { state.withLock { $0.running.count } }
 
     /// Ends the inference that has run longest. Returns whether one was running.
@@ -126,7 +126,7 @@ private struct FakeFile: ModelFile {
         let hasThreads = engine.state.withLock { state in
             state.loads += 1
             state.options.append(options)
-            guard state.models < engine.mostModels else { return false }
+            guard state.models < engine.maximumModels else { return false }
             state.models += 1
             return true
         }
@@ -236,7 +236,7 @@ private final class FakeRequest: InferRequest {
             state.used.insert(ObjectIdentifier(self))
             if state.failed.contains(number) { state.usedAgain += 1 }
             state.running.append((state.started, end))
-            state.most = max(state.most, state.running.count)
+            state.maximum = max(state.maximum, state.running.count)
             return state.started
         }
         inner.withLock { $0.id = id }
@@ -252,7 +252,7 @@ private final class FakeRequest: InferRequest {
 
     func finish() throws(EngineError) {
         let (isRunning, wasCancelled, items) = inner.withLock { ($0.isRunning, $0.wasCancelled, $0.items) }
-        if items > engine.mostItems {
+        if items > engine.maximumItems {
             throw EngineError(kind: .failure, operation: "run the inference", detail: "too many items: \(items)")
         }
         if isRunning { throw EngineError(kind: .failure, operation: "finish", detail: "the request is still running") }

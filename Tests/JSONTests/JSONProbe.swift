@@ -44,7 +44,7 @@ enum JSONProbe {
         try read(text) { (scanner: inout JSONScanner) throws(JSONError) in
             let bytes = scanner.text
             return try scanner.numbers(
-                most: text.count, name: "x", fitting: "a number that a 32-bit float can hold",
+                maximum: text.count, name: "x", fitting: "a number that a 32-bit float can hold",
                 usual: { $0.float(in: bytes) }
             ) { (scanner: inout JSONScanner) throws(JSONError) -> Float? in
                 try scanner.number().float(in: bytes)

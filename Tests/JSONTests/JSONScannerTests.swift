@@ -95,23 +95,23 @@ import Testing
     /// Numbers beyond the first limit are only counted; beyond the second one, reading stops.
     @Test("numbers beyond the wanted count are only counted, and beyond the limit refused")
     func numbersPastTheEndAreNotRead() throws {
-        func read(_ text: String, most: Int, end: Int) -> Result<JSONScanner.NumberArray<Float>, JSONError> {
+        func read(_ text: String, maximum: Int, end: Int) -> Result<JSONScanner.NumberArray<Float>, JSONError> {
             Array(text.utf8).withUnsafeBytes { raw in
                 var scanner = JSONScanner(raw)
                 return Result { () throws(JSONError) in
                     try scanner.numbers(
-                        most: most, end: end, name: "x", fitting: "a number", usual: { $0.float(in: raw) }
+                        maximum: maximum, end: end, name: "x", fitting: "a number", usual: { $0.float(in: raw) }
                     ) { (scanner: inout JSONScanner) throws(JSONError) in try scanner.number().float(in: raw) }
                 }
             }
         }
         for count in [3, 200] {
             let text = "[" + (1...count).map(String.init).joined(separator: ",") + "]"
-            let exact = try read(text, most: count, end: count).get()
+            let exact = try read(text, maximum: count, end: count).get()
             #expect(exact.elements == (1...count).map(Float.init) && exact.shape == [count])
-            let fewer = try read(text, most: 2, end: count).get()
+            let fewer = try read(text, maximum: 2, end: count).get()
             #expect(fewer.elements == [1, 2] && fewer.count == count && fewer.shape == [count])
-            let error = #expect(throws: JSONError.self) { try read(text, most: 2, end: count - 1).get() }
+            let error = #expect(throws: JSONError.self) { try read(text, maximum: 2, end: count - 1).get() }
             #expect(
                 error?.message == "input \"x\": expected at most 2 numbers, found more than \(count - 1)")
         }

@@ -120,10 +120,10 @@ import Testing
 
     @Test("chart scales have round ticks and enclose their values")
     func scalesHaveRoundMarksWithinTheirEnds() {
-        for most in [0.3, 1, 7, 99.5, 400, 123_456] {
-            let scale = ChartScale.linear(to: most)
-            #expect(scale.low == 0 && scale.high >= most && scale.high <= 2 * most + 1e-9, "\(most)")
-            #expect((3...12).contains(scale.marks.count) && scale.marks.last == scale.high, "\(most)")
+        for maximum in [0.3, 1, 7, 99.5, 400, 123_456] {
+            let scale = ChartScale.linear(to: maximum)
+            #expect(scale.low == 0 && scale.high >= maximum && scale.high <= 2 * maximum + 1e-9, "\(maximum)")
+            #expect((3...12).contains(scale.marks.count) && scale.marks.last == scale.high, "\(maximum)")
             #expect(scale.place(0) == 0 && scale.place(scale.high) == 1 && scale.place(scale.high / 2) == 0.5)
         }
         let scale = ChartScale.logarithmic(from: 0.7, to: 430)

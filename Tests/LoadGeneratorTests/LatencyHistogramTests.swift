@@ -48,7 +48,7 @@ import Testing
             #expect(reported >= exact, "seed \(seed), p\(percent)")
             #expect(Double(reported) <= Double(exact) * (1 + 1.0 / 128) + 1, "seed \(seed), p\(percent)")
         }
-        #expect(histogram.least == values.first && histogram.greatest == values.last && histogram.count == 5000)
+        #expect(histogram.minimum == values.first && histogram.greatest == values.last && histogram.count == 5000)
         #expect(histogram.percentile(100) == values.last)
     }
 
@@ -63,7 +63,7 @@ import Testing
         var histogram = LatencyHistogram()
         histogram.record(.max / 2)
         histogram.record(5)
-        #expect(histogram.greatest == .max / 2 && histogram.least == 5 && histogram.percentile(50) == 5)
+        #expect(histogram.greatest == .max / 2 && histogram.minimum == 5 && histogram.percentile(50) == 5)
     }
 
     @Test("merged histograms equal a histogram that recorded all values")
@@ -78,6 +78,6 @@ import Testing
         #expect(one == all)
         var none = LatencyHistogram()
         none.merge(all)
-        #expect(none == all && none.least == all.least)
+        #expect(none == all && none.minimum == all.minimum)
     }
 }

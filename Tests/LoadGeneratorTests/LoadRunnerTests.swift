@@ -62,7 +62,7 @@ import Testing
         let result = try await run(plan(.open(rate: 20), timeout: 0.1), .silence)
         // The last request may still be waiting at the end of the run.
         #expect((result.failures[.timeout] ?? 0) >= 1 && result.failed == 6, "\(result.failures)")
-        #expect(result.latency.count == 6 && result.latency.least >= 100_000_000)
+        #expect(result.latency.count == 6 && result.latency.minimum >= 100_000_000)
         #expect(result.firstTrouble?.contains("no answer within") == true)
     }
 

@@ -55,14 +55,14 @@ import Testing
         let mask = PictureMask(try map(.indices, [1, 1, 2, 2], [1, 0, 0, 2], classes: 3), in: picture())
         #expect((0..<4).map { row($0, of: mask) } == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 2, 2], [0, 0, 2, 2]])
         #expect(try mask.areas() == [8, 4, 4])
-        let runs = try #require(try mask.runLengths(of: [0, 1, 2], most: .max))
+        let runs = try #require(try mask.runLengths(of: [0, 1, 2], maximum: .max))
         #expect(runs[1]?.counts == [0, 2, 2, 2, 10] && runs[1]?.compressed == "02208")
         #expect(runs[2]?.counts == [10, 2, 2, 2])
         #expect(runs[0]?.counts == [2, 2, 2, 4, 2, 2, 2])
         #expect(runs.mapValues(\.area) == [0: 8, 1: 4, 2: 4])
         // Runs over whole columns are joined.
         let all = PictureMask(try map(.indices, [1, 1, 1, 1], [0], classes: 1), in: picture())
-        #expect(try all.runLengths(of: [0], most: .max)?[0]?.counts == [0, 16])
+        #expect(try all.runLengths(of: [0], maximum: .max)?[0]?.counts == [0, 16])
     }
 
     @Test("pixels that the crop cut off belong to no class")
@@ -71,7 +71,7 @@ import Testing
         let mask = PictureMask(classes, in: picture(seen: 1...3))
         #expect(row(0, of: mask) == [255, 1, 0, 255])
         #expect(try mask.areas() == [4, 2, 2])
-        #expect(try mask.runLengths(of: [1], most: .max)?[1]?.counts == [4, 2, 10])
+        #expect(try mask.runLengths(of: [1], maximum: .max)?[1]?.counts == [4, 2, 10])
         // A pixel with its center on the edge is seen.
         #expect(row(0, of: PictureMask(classes, in: picture(seen: 0.5...3.5))) == [1, 1, 0, 0])
     }
@@ -82,19 +82,19 @@ import Testing
             let map = try map(.indices, [1, 1, 1, 2], [Float(classes - 1), 1], side: 2, classes: classes)
             return PictureMask(map, in: picture(2))
         }
-        let most = try mask(256), more = try mask(257), many = try mask(300)
-        #expect(most.bytes == 1 && most.unseen == 0 && more.bytes == 2 && more.unseen == .max)
-        #expect(row(0, of: most) == [255, 1] && row(0, of: many) == [1, 43, 0, 1])
+        let maximum = try mask(256), more = try mask(257), many = try mask(300)
+        #expect(maximum.bytes == 1 && maximum.unseen == 0 && more.bytes == 2 && more.unseen == .max)
+        #expect(row(0, of: maximum) == [255, 1] && row(0, of: many) == [1, 43, 0, 1])
         #expect(try mask(255).unseen == 255)
     }
 
     @Test("run lengths beyond the limit are nil, and cancelling throws")
     func tooManyRunsAreNotGiven() throws {
         let mask = PictureMask(try map(.indices, [1, 1, 2, 2], [1, 0, 0, 2], classes: 3), in: picture())
-        #expect(try mask.runLengths(of: [1], most: 4)?[1]?.area == 4)
-        #expect(try mask.runLengths(of: [1], most: 3) == nil)
+        #expect(try mask.runLengths(of: [1], maximum: 4)?[1]?.area == 4)
+        #expect(try mask.runLengths(of: [1], maximum: 3) == nil)
         #expect(throws: ObservationError.cancelled) {
-            _ = try mask.runLengths(of: [1], most: 4, isCancelled: { true })
+            _ = try mask.runLengths(of: [1], maximum: 4, isCancelled: { true })
         }
     }
 
@@ -106,25 +106,25 @@ import Testing
         let columns = PictureMap(
             x: AxisMap(scale: 1, origin: 0, length: 1, seen: 0...1),
             y: AxisMap(scale: 1, origin: 0, length: 7, seen: 0...7))
-        let runs = try PictureMask(narrow, in: columns).runLengths(of: [1], most: .max)
+        let runs = try PictureMask(narrow, in: columns).runLengths(of: [1], maximum: .max)
         #expect(runs?[1]?.counts == [1, 2, 3, 1] && runs?[1]?.compressed == "123O")
         // 16 needs two groups: its fifth bit would otherwise be a sign.
         let all = PictureMask(try map(.indices, [1, 1, 1, 1], [0], classes: 1), in: picture())
-        #expect(try all.runLengths(of: [0], most: .max)?[0]?.compressed == "0`0")
+        #expect(try all.runLengths(of: [0], maximum: .max)?[0]?.compressed == "0`0")
     }
 
     // MARK: Single detections
 
     private func mask(
         _ shape: [Int], _ prototypes: [Float], _ coefficients: [Float],
-        box: Box = Box(left: 0, top: 0, right: 4, bottom: 4), threshold: Float = 0.5, most: Int = .max
+        box: Box = Box(left: 0, top: 0, right: 4, bottom: 4), threshold: Float = 0.5, maximum: Int = .max
     ) throws -> RunLengths? {
         let decoder = try InstanceMaskDecoder(
             shape: shape, coefficients: coefficients.count, threshold: threshold, width: 4, height: 4)
         return try OwnedTensors([("prototypes", shape, prototypes)]).withTensors {
             try decoder.mask(
                 of: Detection(box: box, index: 0, confidence: 1), coefficients: coefficients[...],
-                prototypes: try #require($0["prototypes"]?.first), in: picture(), most: most)
+                prototypes: try #require($0["prototypes"]?.first), in: picture(), maximum: maximum)
         }
     }
 
@@ -160,6 +160,6 @@ import Testing
         #expect(try mask([1, 1, 2, 3], [1, 0, 0, 0, 0, 1], [-1, 0, 1])?.counts == [8, 8])
         // NaN is outside.
         #expect(try mask([1, 1, 1, 2], [.nan, 1], [1])?.area == 4)
-        #expect(try mask([1, 1, 2, 1], [-1, 1], [1], most: 3) == nil)
+        #expect(try mask([1, 1, 2, 1], [-1, 1], [1], maximum: 3) == nil)
     }
 }

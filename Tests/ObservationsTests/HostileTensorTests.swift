@@ -110,7 +110,7 @@ import Testing
             var options = BoxOptions()
             options.threshold = [nil, 0, 0.25, 1].randomElement(using: &random) ?? nil
             options.iou = [nil, 0, 0.5, 1].randomElement(using: &random) ?? nil
-            options.most = [nil, 1, 7, .max].randomElement(using: &random) ?? nil
+            options.maximum = [nil, 1, 7, .max].randomElement(using: &random) ?? nil
             options.classes = [nil, [0], [1, 2], [.max]].randomElement(using: &random) ?? nil
             let found = try tensors.withTensors { try decoder.detections(in: $0, options: options) }
             #expect(found.count <= decoding.maxDetections)
@@ -138,7 +138,7 @@ import Testing
                 let mask = try OwnedTensors([("prototypes", shape, Self.tensor(shape, &random))]).withTensors {
                     try masks.mask(
                         of: one, coefficients: one.extras[..<coefficients],
-                        prototypes: try #require($0["prototypes"]?.first), in: map, most: .max)
+                        prototypes: try #require($0["prototypes"]?.first), in: map, maximum: .max)
                 }
                 #expect(mask.map { $0.counts.reduce(0, +) == 60 * 50 } == true)
             }
@@ -229,7 +229,7 @@ import Testing
                 let tensors = OwnedTensors([("output", shape, Self.tensor(shape, &random))])
                 let map = try tensors.withTensors { try decoder.map(try #require($0["output"]?.first)) }
                 let mask = PictureMask(map, in: picture)
-                let runs = try mask.runLengths(of: Set(0..<map.classes), most: .max)
+                let runs = try mask.runLengths(of: Set(0..<map.classes), maximum: .max)
                 #expect(
                     runs?.mapValues(\.area)
                         == Dictionary(uniqueKeysWithValues: try mask.areas().enumerated().map { ($0, $1) }))
@@ -251,7 +251,7 @@ import Testing
                 try decoder.mask(
                     of: one, coefficients: coefficients[...], prototypes: try #require($0["prototypes"]?.first),
                     in: picture,
-                    most: .max)
+                    maximum: .max)
             }
             #expect(mask.map { $0.counts.reduce(0, +) == 60 * 50 } == true)
         }

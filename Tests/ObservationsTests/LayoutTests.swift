@@ -29,7 +29,7 @@ import Testing
         options.threshold = 0.5
         let strict = try fixture.withTensors { try decoder.detections(in: $0, options: options) }
         #expect(strict.count == fixture.expected.count { $0.confidence >= 0.5 })
-        options.most = 3
+        options.maximum = 3
         #expect(try fixture.withTensors { try decoder.detections(in: $0, options: options) } == Array(strict.prefix(3)))
         options = BoxOptions()
         options.classes = [2]

@@ -34,7 +34,7 @@ import Testing
         #expect(unsure.count < expected.count / 20)
         // Count the pixels in two ways: as areas and as run lengths.
         #expect(try mask.areas() == Array(areas[..<map.classes]))
-        let runs = try #require(try mask.runLengths(of: Set(0..<map.classes), most: .max))
+        let runs = try #require(try mask.runLengths(of: Set(0..<map.classes), maximum: .max))
         for (number, run) in runs {
             #expect(run.area == areas[number])
             #expect(run.counts.reduce(0, +) == UInt32(mask.width * mask.height))
@@ -58,7 +58,8 @@ import Testing
         let mask = try tensors.withTensors {
             let prototypes = try #require($0["prototypes"]?.first)
             return try decoder.mask(
-                of: detection, coefficients: fixture.coefficients[...], prototypes: prototypes, in: picture, most: .max)
+                of: detection, coefficients: fixture.coefficients[...], prototypes: prototypes, in: picture,
+                maximum: .max)
         }
         let runs = try #require(mask)
         // Runs go down the columns, beginning with 0.

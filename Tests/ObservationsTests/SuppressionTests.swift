@@ -5,7 +5,7 @@ import Testing
 @Suite struct SuppressionTests {
     /// Compares every pair, by the definition.
     private static func reference(
-        _ boxes: [[Float]], scores: [Float], labels: [Int], iou: Float, perClass: Bool, most: Int
+        _ boxes: [[Float]], scores: [Float], labels: [Int], iou: Float, perClass: Bool, maximum: Int
     ) -> [Int] {
         let order = boxes.indices.sorted { scores[$0] == scores[$1] ? $0 < $1 : scores[$0] > scores[$1] }
         var isDropped = [Bool](repeating: false, count: boxes.count)
@@ -20,7 +20,7 @@ import Testing
                 if width * height > iou * union { isDropped[other] = true }
             }
         }
-        return Array(kept.prefix(most))
+        return Array(kept.prefix(maximum))
     }
 
     /// Coordinates and scores have few distinct values: many ties, equal boxes, boxes without area or with reversed
@@ -43,13 +43,13 @@ import Testing
             }
             let iou = Float([0, 0.25, 0.5, 0.75, 1].randomElement(using: &random) ?? 0.5)
             let perClass = Bool.random(using: &random)
-            let most = Int.random(in: 1...45, using: &random)
+            let maximum = Int.random(in: 1...45, using: &random)
             var decoding = BoxDecoding(layout: .corners)
             decoding.units = .pixels
             decoding.threshold = 0.05
             decoding.iou = iou
             decoding.suppression = perClass ? .perClass : .all
-            decoding.maxDetections = most
+            decoding.maxDetections = maximum
             var classScores = [Float](repeating: 0, count: count * 3)
             for index in 0..<count { classScores[index * 3 + labels[index]] = scores[index] }
             let tensors = OwnedTensors([
@@ -60,7 +60,7 @@ import Testing
                 classes: 3)
             let found = try tensors.withTensors { try decoder.detections(in: $0) }
             let expected = Self.reference(
-                boxes, scores: scores, labels: labels, iou: iou, perClass: perClass, most: most)
+                boxes, scores: scores, labels: labels, iou: iou, perClass: perClass, maximum: maximum)
             let wanted = expected.map {
                 Detection(
                     box: Box(left: boxes[$0][0], top: boxes[$0][1], right: boxes[$0][2], bottom: boxes[$0][3]),

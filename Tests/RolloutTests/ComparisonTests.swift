@@ -60,7 +60,7 @@ import Testing
             let answer = classes([("\(number)", 1)])
             comparison.add(id: "", serving: answer, candidate: answer)
         }
-        #expect(comparison.classes.count == Comparison.mostClasses + 1)
+        #expect(comparison.classes.count == Comparison.maximumClasses + 1)
         #expect(comparison.classes[Comparison.otherClasses] == .init(compared: 2_000, agreed: 2_000))
     }
 

@@ -27,7 +27,7 @@ import Testing
         switch state {
         case .none, .comparing: break
         case .promoted: _ = machine.handle(.decided(.agrees, compared: 2_000, agreement: 1, digest: "d3"))
-        case .rolledBack: _ = machine.handle(.candidateErred(reason: "x", digest: "d3"))
+        case .rolledBack: _ = machine.handle(.candidateReturnedError(reason: "x", digest: "d3"))
         case .failed: _ = machine.handle(.candidateFailed(reason: "x"))
         }
         #expect(machine.state == state)
@@ -61,7 +61,7 @@ import Testing
             [.none, .rolledBack, .promoted, .rolledBack, .failed]
         ),
         (
-            "errs", .candidateErred(reason: "the engine failed", digest: "d3"),
+            "errs", .candidateReturnedError(reason: "the engine failed", digest: "d3"),
             [.none, .rolledBack, .promoted, .rolledBack, .failed]
         ),
         ("slow", .measured(ratio: 1.21, digest: "d3"), [.none, .rolledBack, .promoted, .rolledBack, .failed]),
@@ -116,7 +116,7 @@ import Testing
             #expect(machine.handle(.decided(decision, compared: 9_999, agreement: 0.5, digest: nil)) == [])
         }
         #expect(machine.handle(.measured(ratio: 50, digest: nil)) == [] && machine.state == .comparing)
-        _ = machine.handle(.candidateErred(reason: "x", digest: nil))
+        _ = machine.handle(.candidateReturnedError(reason: "x", digest: nil))
         #expect(machine.state == .rolledBack, "an error is out all the same")
     }
 
@@ -158,7 +158,7 @@ import Testing
         _ = machine.handle(.put(Self.plan(serve: nil), digests: [:]))
         let versions = [version("1"), version("2"), version("3")]
         #expect(machine.serving(versions) == 1)
-        _ = machine.handle(.candidateErred(reason: "x", digest: "d3"))
+        _ = machine.handle(.candidateReturnedError(reason: "x", digest: "d3"))
         #expect(machine.serving(versions) == 1)
     }
 
@@ -168,7 +168,7 @@ import Testing
     func aVersionThatWasRolledBackIsGoodAgainOnlyWhenAPutNamesIt() {
         var machine = Machine()
         _ = machine.handle(.put(Self.plan(serve: nil), digests: [:]))
-        _ = machine.handle(.candidateErred(reason: "x", digest: "d3"))
+        _ = machine.handle(.candidateReturnedError(reason: "x", digest: "d3"))
         _ = machine.handle(.delete)
         let versions = [version("1"), version("2"), version("3"), version("4", "d3")]
         #expect(machine.serving(versions) == 1)
@@ -184,9 +184,9 @@ import Testing
         var machine = Machine()
         for number in 0..<300 {
             _ = machine.handle(.put(Self.plan(), digests: [:]))
-            _ = machine.handle(.candidateErred(reason: "x", digest: "\(number % 150)"))
+            _ = machine.handle(.candidateReturnedError(reason: "x", digest: "\(number % 150)"))
         }
-        #expect(machine.record.rolledBack.count == Machine.mostRolledBack)
+        #expect(machine.record.rolledBack.count == Machine.maximumRolledBack)
         #expect(machine.record.rolledBack.last == "149" && machine.record.rolledBack.first == "50")
     }
 
@@ -266,7 +266,7 @@ import Testing
         case 1: return .delete
         case 2: return .candidateLoaded
         case 3: return .candidateFailed(reason: "f")
-        case 4: return .candidateErred(reason: "e", digest: digest)
+        case 4: return .candidateReturnedError(reason: "e", digest: digest)
         case 5: return .measured(ratio: Double.random(in: 0.5...1.5, using: &random), digest: digest)
         default:
             return .decided(

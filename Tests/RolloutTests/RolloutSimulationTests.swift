@@ -89,18 +89,18 @@ import Testing
             if let limit = candidate.limit, state == .rolledBack, compared > limit { late += 1 }
         }
         // One percent, plus three standard deviations for chance: each run has another seed.
-        let share = Double(Self.runs) / 100, most = Int(share + 3 * (share * 0.99).squareRoot())
+        let share = Double(Self.runs) / 100, maximum = Int(share + 3 * (share * 0.99).squareRoot())
         let words = "\(candidate.rawValue): \(states), late \(late), longest \(longest); seed \(seed)"
         print("rollout simulation: \(words)")
         switch candidate {
         case .good, .atTheWantedAgreement:
-            #expect(states[.rolledBack, default: 0] <= most, "false roll-backs: \(words)")
-            #expect(states[.promoted, default: 0] >= Self.runs - most, "\(words)")
+            #expect(states[.rolledBack, default: 0] <= maximum, "false roll-backs: \(words)")
+            #expect(states[.promoted, default: 0] >= Self.runs - maximum, "\(words)")
         case .threeBelow, .fivePercentWrong:
-            #expect(states[.promoted, default: 0] <= most, "false promotions: \(words)")
-            #expect(late + states[.promoted, default: 0] <= most, "\(words)")
+            #expect(states[.promoted, default: 0] <= maximum, "false promotions: \(words)")
+            #expect(late + states[.promoted, default: 0] <= maximum, "\(words)")
         default:
-            #expect(states[.rolledBack, default: 0] == Self.runs && late <= most, "\(words)")
+            #expect(states[.rolledBack, default: 0] == Self.runs && late <= maximum, "\(words)")
         }
     }
 }

@@ -14,12 +14,12 @@ import Testing
 
     private static let runs = 1_000
 
-    private func simulate(true share: Double, wanted: Double, most: Int, seed: UInt64) -> Outcome {
+    private func simulate(true share: Double, wanted: Double, maximum: Int, seed: UInt64) -> Outcome {
         var random = SplitMix(seed: seed)
         var outcome = Outcome()
         for _ in 0..<Self.runs {
             var test = SequentialTest(agreement: wanted)
-            while test.decision == .notYet, test.compared < most {
+            while test.decision == .notYet, test.compared < maximum {
                 test.add(agrees: Double.random(in: 0..<1, using: &random) < share)
             }
             switch test.decision {
@@ -39,7 +39,7 @@ import Testing
         arguments: [(0.80, 100, 0.99871), (0.90, 300, 0.99911), (0.95, 1_500, 0.99399)])
     func aSpoiledCandidateIsFound(_ share: Double, _ pictures: Int, _ exact: Double) {
         for seed in [1, 2, 3] as [UInt64] {
-            let found = simulate(true: share, wanted: 0.98, most: pictures, seed: seed).disagrees
+            let found = simulate(true: share, wanted: 0.98, maximum: pictures, seed: seed).disagrees
             #expect(found >= 990, "\(found) of 1,000 within \(pictures) pictures, seed \(seed)")
             // Four standard deviations for a thousand runs.
             let deviation = (exact * (1 - exact) * Double(Self.runs)).squareRoot()
@@ -52,20 +52,20 @@ import Testing
         "at most 1 % of a thousand simulated decisions are wrong, for any wanted agreement",
         arguments: [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0])
     func mistakesAreRare(_ wanted: Double) {
-        let good = simulate(true: wanted, wanted: wanted, most: 100_000, seed: 4)
+        let good = simulate(true: wanted, wanted: wanted, maximum: 100_000, seed: 4)
         #expect(good.disagrees <= 10 && good.undecided == 0, "\(good.disagrees) false roll-backs")
-        let better = simulate(true: (1 + wanted) / 2, wanted: wanted, most: 100_000, seed: 5)
+        let better = simulate(true: (1 + wanted) / 2, wanted: wanted, maximum: 100_000, seed: 5)
         #expect(better.disagrees <= 10 && better.undecided == 0)
-        let bad = simulate(true: wanted - 0.03, wanted: wanted, most: 100_000, seed: 6)
+        let bad = simulate(true: wanted - 0.03, wanted: wanted, maximum: 100_000, seed: 6)
         #expect(bad.agrees <= 10 && bad.undecided == 0, "\(bad.agrees) false promotions")
-        let worse = simulate(true: wanted - 0.1, wanted: wanted, most: 100_000, seed: 7)
+        let worse = simulate(true: wanted - 0.1, wanted: wanted, maximum: 100_000, seed: 7)
         #expect(worse.agrees <= 10 && worse.undecided == 0)
     }
 
     /// Halfway between the two, either decision is correct, but there must be one.
     @Test("a candidate half way between both hypotheses is decided on within 20,000 pictures")
     func betweenTheTwoItDecidesTooAfterAWhile() {
-        let middle = simulate(true: 0.965, wanted: 0.98, most: 20_000, seed: 8)
+        let middle = simulate(true: 0.965, wanted: 0.98, maximum: 20_000, seed: 8)
         #expect(middle.undecided == 0)
         #expect(middle.agrees > 100 && middle.disagrees > 100)
     }

@@ -72,7 +72,7 @@ import Testing
             id: "b", serving: .failure(code: "x", message: "s"), candidate: .failure(code: "x", message: "c"))
         #expect(comparison.verdict(for: RolloutPlan(), digest: nil) == nil)
         comparison.add(id: "c", serving: label("a"), candidate: .failure(code: "x", message: "broken"))
-        guard case .candidateErred("broken", "d")? = comparison.verdict(for: RolloutPlan(), digest: "d") else {
+        guard case .candidateReturnedError("broken", "d")? = comparison.verdict(for: RolloutPlan(), digest: "d") else {
             Issue.record("an error is out without promote, too")
             return
         }
@@ -100,7 +100,7 @@ import Testing
         var comparison = Comparison(agreement: 0.98)
         times(&comparison, [1_000, 1_100], [2_000, 2_200], count: 20)
         guard case .measured(let ratio, _)? = comparison.verdict(for: plan(), digest: nil) else {
-            Issue.record("\(String(describing: comparison.latency.leastRatio))")
+            Issue.record("\(String(describing: comparison.latency.minimumRatio))")
             return
         }
         #expect(ratio == 2)

@@ -116,11 +116,13 @@ import Testing
                 "environment: \"OCELLI_PORT\" is not a setting (did you mean \"OCELLI_LISTEN\"?); it is ignored",
                 "environment: \"OCELLI_WORKERS\" is not a setting (did you mean \"OCELLI_THREADS\"?); it is ignored",
             ])
-        for (here, elsewhere) in OtherNames.names {
+        for (here, elsewhere) in ForeignSettingNames.names {
             #expect(SettingsTable.setting(named: here) != nil, "\(here)")
             for name in elsewhere { #expect(SettingsTable.setting(named: name) == nil, "\(name) is a setting itself") }
         }
-        #expect(OtherNames.setting(for: "--HTTP-Port")?.name == "listen" && OtherNames.setting(for: "--") == nil)
+        #expect(
+            ForeignSettingNames.setting(for: "--HTTP-Port")?.name == "listen"
+                && ForeignSettingNames.setting(for: "--") == nil)
     }
 
     @Test("config/ocelli.json5 is the generated text and has the default settings")

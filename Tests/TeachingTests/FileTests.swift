@@ -6,7 +6,7 @@ import Testing
 
 /// Tests of taught models as files.
 @Suite struct FileTests {
-    private func heads() throws -> [TaughtHead] {
+    private func heads() throws -> [TaughtClassifier] {
         var random = SplitMix(seed: 77)
         let rows = (0..<12).map { _ in (0..<5).map { _ in Float.random(in: -1...1, using: &random) } }
         let set = try #require(
@@ -14,7 +14,7 @@ import Testing
                 dimension: 5, labels: ["bolt", "Mutter \"M8\"", "ネジ"], rows: rows,
                 classes: (0..<12).map { $0 / 4 }))
         return try TeachingMethod.allCases.flatMap { method in
-            var known = try #require(TaughtHead(method, set))
+            var known = try #require(TaughtClassifier(method, set))
             let unknown = known
             known.threshold = 0.42
             return [unknown, known]

@@ -45,7 +45,7 @@ import Testing
             let set = try clouds.set(each: each, &random)
             let comparison = try #require(Evaluator.compare(set, current: .nearestMean))
             let evaluation = try #require(comparison.evaluations[comparison.preferred])
-            let head = try #require(TaughtHead(comparison.preferred, set))
+            let head = try #require(TaughtClassifier(comparison.preferred, set))
             var right = 0, asked = 0
             for label in clouds.middles.indices {
                 for _ in 0..<100 {
@@ -79,7 +79,7 @@ import Testing
             let clouds = Clouds(classes: 15, dimension: 4, spread: 1.5, &random)
             let set = try clouds.set(each: each, &random)
             let told = try #require(Evaluator.evaluate(.nearestMean, set)?.accuracy)
-            let head = try #require(TaughtHead(.nearestMean, set))
+            let head = try #require(TaughtClassifier(.nearestMean, set))
             var right = 0
             for label in clouds.middles.indices {
                 for _ in 0..<40 where head.answer(clouds.example(of: label, &random))?.first == label { right += 1 }
@@ -93,15 +93,15 @@ import Testing
     func strangersAreFoundWhereClassesAreSeparable() throws {
         var random = SplitMix(seed: 5)
         let clouds = Clouds(classes: 8, dimension: 64, spread: 0.5, &random)
-        let strangers = Clouds(classes: 8, dimension: 64, spread: 0.5, &random)
+        let unknownPictures = Clouds(classes: 8, dimension: 64, spread: 0.5, &random)
         let set = try clouds.set(each: 20, &random)
         for method in TeachingMethod.allCases {
-            var head = try #require(TaughtHead(method, set))
+            var head = try #require(TaughtClassifier(method, set))
             head.threshold = try #require(Evaluator.evaluate(method, set)).threshold
             var rejected = 0, found = 0
             for number in 0..<400 {
                 let own = try #require(head.answer(clouds.example(of: number % 8, &random)))
-                let other = try #require(head.answer(strangers.example(of: number % 8, &random)))
+                let other = try #require(head.answer(unknownPictures.example(of: number % 8, &random)))
                 rejected += own.isKnown == false ? 1 : 0
                 found += other.isKnown == false ? 1 : 0
             }

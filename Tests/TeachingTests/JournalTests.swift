@@ -178,7 +178,7 @@ import Testing
         let other = TemporaryFolder()
         let state = try open { store, model in
             try moves(model, 4)
-            let least = try journalBytes()
+            let minimum = try journalBytes()
             var longest = 0
             for _ in 0..<20 {
                 try moves(model, 100)
@@ -186,7 +186,7 @@ import Testing
                 longest = max(longest, length)
                 #expect(store.bytes == length)
             }
-            #expect(longest < 10 * least + (16 << 10), "\(longest) bytes")
+            #expect(longest < 10 * minimum + (16 << 10), "\(longest) bytes")
             return model.view
         }
         try open { store, model in

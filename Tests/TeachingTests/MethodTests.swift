@@ -12,7 +12,7 @@ import Testing
         _ fixture: MethodFixture.Case, _ method: TeachingMethod
     ) throws {
         let expected = try #require(fixture.methods[method.rawValue])
-        let head = try #require(TaughtHead(method, try fixture.set))
+        let head = try #require(TaughtClassifier(method, try fixture.set))
         let classes = head.labels.count
         for (number, query) in fixture.pieces(fixture.queries).enumerated() {
             let answer = try #require(head.answer(query))
@@ -34,7 +34,7 @@ import Testing
     ) throws {
         let expected = try #require(fixture.methods["logistic"])
         let coefficients = try #require(expected.coefficients), intercepts = try #require(expected.intercepts)
-        let head = try #require(TaughtHead(.logistic, try fixture.set))
+        let head = try #require(TaughtClassifier(.logistic, try fixture.set))
         var weights = head.weights.map(Double.init), constants = head.intercepts.map(Double.init)
         if head.labels.count == 2 {
             weights = (0..<head.dimension).map { weights[head.dimension + $0] - weights[$0] }
@@ -76,7 +76,7 @@ import Testing
         }
         let classes = (0..<count).map { $0 < 3_000 ? 0 : 1 }
         let set = try #require(ExampleSet(dimension: dimension, labels: ["a", "b"], rows: rows, classes: classes))
-        let head = try #require(TaughtHead(.nearestMean, set))
+        let head = try #require(TaughtClassifier(.nearestMean, set))
         var center = [Double](repeating: 0, count: dimension)
         for row in rows { for index in 0..<dimension { center[index] += Double(row[index]) / Double(count) } }
         for (index, value) in center.enumerated() { #expect(abs(Double(head.center[index]) - value) < 1e-6) }
@@ -92,7 +92,7 @@ import Testing
                 #expect(abs(Double(head.means[label * dimension + index]) - sums[label][index] / length) < 1e-5)
             }
         }
-        #expect(TaughtHead(.nearestMean, set) == head)
+        #expect(TaughtClassifier(.nearestMean, set) == head)
     }
 
     @Test("confidence intervals of accuracies equal those of scipy")
@@ -118,7 +118,7 @@ import Testing
         let set = try #require(
             ExampleSet(dimension: 2, labels: ["bolt"], rows: [[1, 0], [0, 1], [2, 2]], classes: [0, 0, 0]))
         for method in TeachingMethod.allCases {
-            let head = try #require(TaughtHead(method, set))
+            let head = try #require(TaughtClassifier(method, set))
             let near = try #require(head.answer([3, 3])), far = try #require(head.answer([-1, -1]))
             #expect(near.confidences == [1] && near.first == 0)
             #expect(abs(near.distance) < 1e-6 && far.distance > 1.5)
@@ -130,7 +130,7 @@ import Testing
         let set = try #require(
             ExampleSet(dimension: 2, labels: ["bolt", "nut"], rows: [[1, 0], [0, 1]], classes: [0, 1]))
         for method in TeachingMethod.allCases {
-            #expect(try #require(TaughtHead(method, set)?.answer([0.1, 1])).first == 1)
+            #expect(try #require(TaughtClassifier(method, set)?.answer([0.1, 1])).first == 1)
             let evaluation = try #require(Evaluator.evaluate(method, set))
             #expect(evaluation.accuracy == nil && evaluation.interval == nil && evaluation.threshold == nil)
             #expect(evaluation.classes.map(\.accuracy) == [nil, nil])
@@ -140,7 +140,7 @@ import Testing
     @Test("an embedding of a wrong length or with a non-finite number has no answer")
     func embeddingsThatDoNotFitHaveNoAnswer() throws {
         let set = try #require(ExampleSet(dimension: 2, labels: ["bolt"], rows: [[1, 0]], classes: [0]))
-        let head = try #require(TaughtHead(.nearestMean, set))
+        let head = try #require(TaughtClassifier(.nearestMean, set))
         #expect(head.answer([1, 2, 3]) == nil)
         #expect(head.answer([1, .nan]) == nil)
         #expect(head.answer([.infinity, 1]) == nil)

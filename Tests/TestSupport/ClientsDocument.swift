@@ -2,18 +2,24 @@ internal import Foundation
 
 /// docs/clients.md: the lines of its table of requests.
 public struct ClientsDocument {
+    /// A line of the table: a request and its answer.
     public struct Line {
         /// The cell that names the routes.
         public let asks: String
+        /// The command, with `localhost:8080`.
         public let command: String
+        /// The status of the answer.
         public let status: Int
         /// The words that the answer has.
         public let words: String
     }
 
+    /// The lines that have a curl command.
     public let lines: [Line]
+    /// The document.
     public let text: String
 
+    /// Reads the document.
     public init() throws {
         text = try String(
             contentsOf: SharedData.packageRoot.appendingPathComponent("docs/clients.md"), encoding: .utf8)

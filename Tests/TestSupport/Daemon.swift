@@ -172,7 +172,7 @@ public final class Daemon: Sendable {
     /// Resident memory in KiB.
     public var residentKiB: Int { status("VmRSS:") }
     /// The maximum of resident memory so far, in KiB.
-    public var mostResidentKiB: Int { status("VmHWM:") }
+    public var maximumResidentKiB: Int { status("VmHWM:") }
 
     private func status(_ name: String) -> Int {
         let status = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""

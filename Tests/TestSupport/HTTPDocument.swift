@@ -2,8 +2,10 @@ internal import Foundation
 
 /// docs/http-api.md: its tables and its examples.
 public struct HTTPDocument {
+    /// The document.
     public let text: String
 
+    /// Reads the document.
     public init() throws {
         text = try String(
             contentsOf: SharedData.packageRoot.appendingPathComponent("docs/http-api.md"), encoding: .utf8)
@@ -24,7 +26,9 @@ public struct HTTPDocument {
 
     /// `$ COMMAND    # STATUS CODE`
     public struct Example {
+        /// The command, with `localhost:8080`.
         public let command: String
+        /// The status of the answer.
         public let status: Int
         /// The error's code, if the answer is an error.
         public let code: String

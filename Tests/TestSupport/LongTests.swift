@@ -7,16 +7,16 @@ public enum LongTests {
     private static let form = ProcessInfo.processInfo.environment["TEST_LONG"]
 
     /// True if long tests run: the condition of `.enabled(if:)`.
-    public static let areAskedFor = form != nil
+    public static let areEnabled = form != nil
 
     /// The reason of a skipped test.
     public static let absence = "takes long: `make test-all` runs it"
 
     /// The number of repetitions of a test that finds failures by chance.
-    public static func times(_ short: Int, long: Int) -> Int { areAskedFor && form != "once" ? long : short }
+    public static func times(_ short: Int, long: Int) -> Int { areEnabled && form != "once" ? long : short }
 
     /// All cases of a table, or every `step`-th one from the first: most faults show in several cases.
     public static func every<Cases: Collection>(_ step: Int, of cases: Cases) -> [Cases.Element] {
-        areAskedFor ? Array(cases) : cases.enumerated().filter { $0.offset % step == 0 }.map(\.element)
+        areEnabled ? Array(cases) : cases.enumerated().filter { $0.offset % step == 0 }.map(\.element)
     }
 }

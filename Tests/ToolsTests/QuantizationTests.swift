@@ -47,7 +47,7 @@ import Tools
         arguments: [8, 9, 31, 400, 1000], [true, false])
     func noPictureIsInTwoPartsAndEveryFolderHasItsShare(_ count: Int, _ validates: Bool) {
         let all = (0..<count).map { CalibrationPictures.Picture(path: "\($0)", folder: "\($0 * 4 / count)") }
-        let parts = CalibrationPictures(all).parts(most: 400, validates: validates)
+        let parts = CalibrationPictures(all).parts(maximum: 400, validates: validates)
         let used = parts.calibration + parts.validation + parts.comparison
         #expect(used.count == min(count, 400) && Set(used).count == used.count)
         #expect(parts.validation.isEmpty == !validates)

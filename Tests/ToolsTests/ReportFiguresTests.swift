@@ -8,12 +8,12 @@ import Testing
         let hundred = try #require(SampleStatistics((1...100).map { UInt64($0) }.shuffled()))
         #expect(hundred.count == 100)
         #expect([hundred.p50, hundred.p90, hundred.p99] == [50, 90, 99])
-        #expect([hundred.least, hundred.most] == [1, 100])
+        #expect([hundred.minimum, hundred.maximum] == [1, 100])
         #expect(hundred.mean == 50.5)
         let two = try #require(SampleStatistics([20, 10] as [UInt64]))
         #expect([two.p50, two.p90, two.p99] == [10, 20, 20])
         let one = try #require(SampleStatistics([7] as [UInt64]))
-        #expect([one.p50, one.p90, one.p99, one.least, one.most] == [7, 7, 7, 7, 7])
+        #expect([one.p50, one.p90, one.p99, one.minimum, one.maximum] == [7, 7, 7, 7, 7])
         #expect(SampleStatistics([] as [UInt64]) == nil)
         // Sums that overflow UInt64 do not stop the report.
         #expect(SampleStatistics([.max, .max] as [UInt64])?.p50 == .max)
@@ -29,24 +29,24 @@ import Testing
 
     @Test("measurements on a quiet machine raise no warning")
     func aQuietMachineIsBelieved() {
-        var doubts = MeasurementDoubts(processors: 2)
-        doubts.loadBefore = 0.1
-        doubts.medians = [100, 101, 99, 100, 102]
-        doubts.latency = SampleStatistics([100, 100, 100, 110] as [UInt64])
-        #expect(doubts.warnings == [])
+        var measurement = MeasurementWarnings(processors: 2)
+        measurement.loadBefore = 0.1
+        measurement.medians = [100, 101, 99, 100, 102]
+        measurement.latency = SampleStatistics([100, 100, 100, 110] as [UInt64])
+        #expect(measurement.warnings == [])
     }
 
     @Test("each reason to doubt a measurement is named")
     func eachReasonToDoubtIsNamed() {
-        var doubts = MeasurementDoubts(processors: 2)
-        doubts.loadBefore = 1.5
-        #expect(doubts.warnings.count == 1)
-        #expect(doubts.warnings.first?.contains("load average was 1.50 on 2.0 processors") == true)
-        doubts.medians = [100, 100, 150]
-        #expect(doubts.warnings.count == 2)
-        #expect(doubts.warnings.last?.contains("50%") == true)
-        doubts.latency = SampleStatistics([100, 100, 400] as [UInt64])
-        #expect(doubts.warnings.count == 3)
-        #expect(doubts.warnings.last?.contains("4.0 times the median") == true)
+        var measurement = MeasurementWarnings(processors: 2)
+        measurement.loadBefore = 1.5
+        #expect(measurement.warnings.count == 1)
+        #expect(measurement.warnings.first?.contains("load average was 1.50 on 2.0 processors") == true)
+        measurement.medians = [100, 100, 150]
+        #expect(measurement.warnings.count == 2)
+        #expect(measurement.warnings.last?.contains("50%") == true)
+        measurement.latency = SampleStatistics([100, 100, 400] as [UInt64])
+        #expect(measurement.warnings.count == 3)
+        #expect(measurement.warnings.last?.contains("4.0 times the median") == true)
     }
 }

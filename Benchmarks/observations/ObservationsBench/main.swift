@@ -17,7 +17,7 @@ struct Case: Decodable {
     let order: String?
     let multiLabel: Bool?
     let scope: String?
-    let most: Int
+    let maximum: Int
     let iou: Float
     let threshold: Float
 }
@@ -35,7 +35,7 @@ let cases = try JSONDecoder().decode([Case].self, from: Data(contentsOf: folder.
 let clock = ContinuousClock()
 
 /// The median and the least time of a call in microseconds.
-func time(_ body: () throws -> Void) rethrows -> (median: Double, least: Double) {
+func time(_ body: () throws -> Void) rethrows -> (median: Double, minimum: Double) {
     var times: [Double] = []
     for _ in 0..<rounds {
         let spent = try clock.measure(body)
@@ -51,7 +51,7 @@ for one in cases {
         (0..<bytes.count / 4).map { bytes.loadUnaligned(fromByteOffset: 4 * $0, as: Float.self) }
     }
     var count = 0, sum = 0.0
-    let spent: (median: Double, least: Double)
+    let spent: (median: Double, minimum: Double)
     if one.kind == "suppression" {
         // Rows of a box and its class, the most confident first.
         let rows = values.count / 5
@@ -62,7 +62,7 @@ for one in cases {
         }
         let labels = one.scope == "all" ? nil : (0..<rows).map { Int32(values[5 * $0 + 4]) }
         spent = try time {
-            let kept = try Suppression.survivors(of: boxes, labels: labels, iou: one.iou, most: one.most)
+            let kept = try Suppression.survivors(of: boxes, labels: labels, iou: one.iou, maximum: one.maximum)
             count = kept.count
             sum = kept.reduce(0) { $0 + Double($1) }
         }
@@ -71,7 +71,7 @@ for one in cases {
         var decoding = BoxDecoding(layout: layout)
         decoding.threshold = one.threshold
         decoding.iou = one.iou
-        decoding.maxDetections = one.most
+        decoding.maxDetections = one.maximum
         if let scores = one.scores.flatMap(ScoreForm.init(rawValue:)) { decoding.scores = scores }
         if let order = one.order.flatMap(RowOrder.init(rawValue:)) { decoding.order = order }
         decoding.multiLabel = one.multiLabel ?? false
@@ -88,5 +88,5 @@ for one in cases {
             }
         }
     }
-    print("\(one.name)\t\(spent.median)\t\(spent.least)\t\(count)\t\(sum)")
+    print("\(one.name)\t\(spent.median)\t\(spent.minimum)\t\(count)\t\(sum)")
 }

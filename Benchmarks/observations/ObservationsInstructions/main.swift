@@ -69,7 +69,7 @@ func instance(_ shape: [Int]) throws -> Decode {
     let detection = Detection(box: Box(left: 40, top: 60, right: 500, bottom: 560), index: 0, confidence: 1)
     return { tensor in
         let runs = try decoder.mask(
-            of: detection, coefficients: coefficients[...], prototypes: tensor, in: place, most: .max)
+            of: detection, coefficients: coefficients[...], prototypes: tensor, in: place, maximum: .max)
         return runs?.counts.reduce(0) { $0 &* 31 &+ Int($1) } ?? 0
     }
 }

@@ -33,7 +33,7 @@ private struct Outcomes {
     }
 
     func mean(_ value: (Outcome) -> Double) -> Double { all.map(value).reduce(0, +) / Double(all.count) }
-    func most(_ value: (Outcome) -> Double) -> Double { all.map(value).max() ?? 0 }
+    func maximum(_ value: (Outcome) -> Double) -> Double { all.map(value).max() ?? 0 }
     func quantile(_ q: Double, _ values: (Outcome) -> [Double]) -> Double {
         Outcome.quantile(q, of: all.flatMap(values)) * 1000
     }
@@ -96,12 +96,12 @@ private func printOpenLoops(_ seeds: Range<UInt64>) {
                 for policy in bothPolicies {
                     let outcomes = Outcomes(load, model.limiter(policy), seeds: seeds)
                     let inTime = outcomes.mean { Double($0.inTime) / ($0.capacity * $0.seconds) }
-                    let late = outcomes.mean { Double($0.late) }, mostLate = outcomes.most { Double($0.late) }
+                    let late = outcomes.mean { Double($0.late) }, maximumLate = outcomes.maximum { Double($0.late) }
                     let gone = outcomes.mean { Double($0.gone) }
                     let refused = outcomes.mean { Double($0.refusalDelays.count) }
                     print(
                         "| \(model.name), \(times) | \(load.name) | \(policy) | \(cell(inTime)) "
-                            + "| \(cell(late, 0)), \(cell(mostLate, 0)) | \(cell(gone, 0)) | \(cell(refused, 0)) "
+                            + "| \(cell(late, 0)), \(cell(maximumLate, 0)) | \(cell(gone, 0)) | \(cell(refused, 0)) "
                             + "| \(cell(outcomes.quantile(0.99) { $0.refusalDelays }, 1)) "
                             + "| \(cell(outcomes.quantile(0.99) { $0.latencies }, 0)) |")
                 }

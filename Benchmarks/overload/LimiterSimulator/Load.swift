@@ -127,13 +127,13 @@ struct EventQueue<Event> {
         heap[0] = last
         var parent = 0
         while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && isBefore(child, least) {
-                least = child
+            var minimum = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && isBefore(child, minimum) {
+                minimum = child
             }
-            if least == parent { return (first.at, first.event) }
-            heap.swapAt(parent, least)
-            parent = least
+            if minimum == parent { return (first.at, first.event) }
+            heap.swapAt(parent, minimum)
+            parent = minimum
         }
     }
 

@@ -85,11 +85,11 @@ func digits(_ value: Double) -> String { String(format: "%.4f", value) }
 // MARK: Accuracy
 
 /// The head that the program would serve after its test in the background, and the test.
-func learned(_ set: ExampleSet, _ choice: TeachingMethod?) -> (head: TaughtHead, evaluation: Evaluation) {
+func learned(_ set: ExampleSet, _ choice: TeachingMethod?) -> (head: TaughtClassifier, evaluation: Evaluation) {
     let comparison: Evaluator.Comparison? =
         if let choice { Evaluator.test(choice, set) } else { Evaluator.compare(set, current: .nearestMean) }
     guard let comparison, let evaluation = comparison.evaluations[comparison.preferred],
-        var head = TaughtHead(comparison.preferred, set)
+        var head = TaughtClassifier(comparison.preferred, set)
     else { fail("nothing was learned") }
     head.threshold = evaluation.threshold
     return (head, evaluation)

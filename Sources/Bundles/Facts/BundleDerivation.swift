@@ -105,7 +105,7 @@ package struct BundleDerivation: Sendable {
         scores = (kind, "\(source): \(key)")
         wasRun = true
         guard labelledOutput == scoredOutput, kind != .unclear else { return }
-        provenance.settle("activation")
+        provenance.decide("activation")
         let activation = isMultiLabel ? "\"sigmoid\"" : "\"softmax\""
         provenance.lines.append(
             ModelProvenance.Line(

@@ -67,14 +67,14 @@ extension FactPlanner {
         var place: Int?
         var wrong: [String] = []
         let files = Set(facts.labelFiles.map(\.file))
-        for said in self.labels(sheet) where labels == nil || said != sheet.placeholderLabels {
-            var fact = said
+        for stated in self.labels(sheet) where labels == nil || stated != sheet.placeholderLabels {
+            var fact = stated
             // A source that omits the first class also states its name.
-            if let spare = sheet.spareLabel, spare.source == said.source,
-                candidates.contains(where: { classes(outputs[$0]) == said.value.count + 1 }),
-                !candidates.contains(where: { classes(outputs[$0]) == said.value.count })
+            if let spare = sheet.backgroundLabel, spare.source == stated.source,
+                candidates.contains(where: { classes(outputs[$0]) == stated.value.count + 1 }),
+                !candidates.contains(where: { classes(outputs[$0]) == stated.value.count })
             {
-                fact = Fact([spare.value] + said.value, source: said.source, key: "\(said.key); \(spare.key)")
+                fact = Fact([spare.value] + stated.value, source: stated.source, key: "\(stated.key); \(spare.key)")
             }
             if let index = candidates.first(where: { classes(outputs[$0]) == fact.value.count }) {
                 (labels, place) = (labels ?? fact, place ?? index)

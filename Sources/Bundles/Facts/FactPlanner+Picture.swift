@@ -6,7 +6,7 @@ internal import ModelFacts
 /// Determines the conversion of a picture to the input.
 extension FactPlanner {
     /// The reason no input takes a picture.
-    func whyNoPicture() -> String {
+    func reasonWithoutPicture() -> String {
         let text = inputs.map { "\"\($0.name)\" \($0.shape)" }.joined(separator: ", ")
         return inputs.count == 1
             ? "how its input is made from one picture: \(text)"

@@ -65,16 +65,16 @@ package struct FactPlanner {
             result.provenance.remarks = remarks(facts.sheet) + provenance.remarks
             // A file without any description may be a model with inputs that are not pictures.
             if facts.sheet.framing != nil || facts.sheet.labels != nil || facts.sheet.task != nil {
-                result.provenance.leaveOpen("inputs", whyNoPicture())
+                result.provenance.leaveOpen("inputs", reasonWithoutPicture())
             }
             return result
         }
         let known =
             picture.height > 0 && picture.width > 0 ? FactSize(height: picture.height, width: picture.width) : nil
         var sheet = facts.sheet(input: known)
-        if let head = sheet.head, head.value == .untoldYOLO, sheet.framing?.basis ?? .convention == .convention {
-            let findsThings = outputs.contains { $0.shape.dimensions.count == 3 }
-            sheet = .merged([sheet, UltralyticsReader.untold(head, findsThings: findsThings)])
+        if let head = sheet.head, head.value == .unspecifiedYOLO, sheet.framing?.basis ?? .convention == .convention {
+            let isDetector = outputs.contains { $0.shape.dimensions.count == 3 }
+            sheet = .merged([sheet, UltralyticsReader.unspecified(head, isDetector: isDetector)])
         }
         var provenance = ModelProvenance()
         provenance.remarks = remarks(sheet)
@@ -98,7 +98,7 @@ package struct FactPlanner {
             result.observed = found.output.name
             provenance.lines += found.lines
             provenance.remarks += found.remarks
-            if let doubt = found.doubt { provenance.leaveOpen("outputs", doubt) }
+            if let caveat = found.caveat { provenance.leaveOpen("outputs", caveat) }
             manifest.observations = [found.output]
             outputs = found.output.layers
         case .unread(let reason):

@@ -15,7 +15,7 @@ extension HeadReading {
         /// The number of rows of a table: one for each cell of these strides, or a fixed number.
         var rows: Rows?
         /// The reason it may be another family; nil if no other has these names.
-        let doubt: String?
+        let caveat: String?
     }
 
     private enum Rows {
@@ -45,69 +45,72 @@ extension HeadReading {
             layout: .yunet,
             roles: [
                 ("boxes", ["bbox_"], 4), ("scores", ["cls_"], 1), ("objectness", ["obj_"], 1), ("points", ["kps_"], 10),
-            ], points: 5, doubt: nil),
+            ], points: 5, caveat: nil),
         Family(
             layout: .centernet, roles: [("scores", ["hm"], nil), ("sizes", ["wh"], 2), ("centers", ["reg"], 2)],
-            areMaps: true, doubt: nil),
+            areMaps: true, caveat: nil),
         Family(
             layout: .blazeface, roles: [("boxes", [], 16), ("scores", [], 1)], points: 6,
-            doubt: "SSDs with six points have such shapes, too"),
+            caveat: "SSDs with six points have such shapes, too"),
         Family(
             layout: .scrfd, roles: [("boxes", [], 4), ("scores", [], 1), ("points", [], 10)], points: 5,
-            doubt: "others with two rows a cell have such shapes, too"),
+            caveat: "others with two rows a cell have such shapes, too"),
         Family(
             layout: .scrfd, roles: [("boxes", [], 4), ("scores", [], 1)],
-            doubt: "others with two rows a cell have such shapes, too"),
+            caveat: "others with two rows a cell have such shapes, too"),
         Family(
             layout: .fcos,
             roles: [
                 ("centerness", ["centerness", "ctr", "bbox_ctr", "cnt"], 1), ("boxes", ["bbox", "box", "reg"], 4),
                 ("scores", ["cls", "score"], nil),
-            ], areMaps: true, doubt: "some count distances in strides (\"units\"), or have other strides (\"strides\")"),
+            ], areMaps: true, caveat: "some count distances in strides (\"units\"), or have other strides (\"strides\")"
+        ),
         Family(
             layout: .fcos,
             roles: [
                 ("centerness", ["centerness", "ctr", "bbox_ctr", "cnt"], 1), ("boxes", ["bbox", "box", "reg"], 4),
                 ("scores", ["cls", "score"], nil),
             ], rows: .cells(1, strides: [8, 16, 32, 64, 128]),
-            doubt: "torchvision's counts in strides from the corners of cells (\"units\": \"fractions\", \"offset\": 0)"
+            caveat:
+                "torchvision's counts in strides from the corners of cells (\"units\": \"fractions\", \"offset\": 0)"
         ),
         Family(
             layout: .retinanet, roles: [("boxes", [], 4), ("scores", [], nil)],
             rows: .cells(9, strides: [8, 16, 32, 64, 128]),
-            doubt: "the sizes of its anchors may be others (\"priors\"); torchvision's are around the corners of cells"),
+            caveat: "the sizes of its anchors may be others (\"priors\"); torchvision's are around the corners of cells"
+        ),
         Family(
             layout: .damoYOLO, roles: [("boxes", [], 68), ("scores", [], nil)],
-            doubt: "others with distributions over 17 bins have such shapes, too"),
+            caveat: "others with distributions over 17 bins have such shapes, too"),
         Family(
             layout: .picodet, roles: [("boxes", [], 32), ("scores", [], nil)],
-            doubt: "NanoDet's separate outputs have such shapes, too (\"offset\")"),
+            caveat: "NanoDet's separate outputs have such shapes, too (\"offset\")"),
         Family(
             layout: .rtmdet, roles: [("boxes", [], 4), ("scores", [], nil)], areMaps: true,
-            doubt: "maps of other detectors without anchors look alike (\"units\", \"offset\")"),
+            caveat: "maps of other detectors without anchors look alike (\"units\", \"offset\")"),
         Family(
             layout: .yolov5Maps, roles: [("output", [], nil)], areMaps: true,
-            doubt: "maps of YOLOv3 (\"yolov3-maps\") and YOLOv7 (other \"priors\") look alike"),
+            caveat: "maps of YOLOv3 (\"yolov3-maps\") and YOLOv7 (other \"priors\") look alike"),
         Family(
             layout: .yolov8Maps, roles: [("output", [], nil)], areMaps: true,
-            doubt: "others with distributions over 16 bins have such shapes, too"),
+            caveat: "others with distributions over 16 bins have such shapes, too"),
         Family(
             layout: .fastestdet, roles: [("output", [], 85)], areMaps: true,
-            doubt: "maps of segmentation look alike"),
+            caveat: "maps of segmentation look alike"),
         Family(
-            layout: .nanodet, roles: [("output", [], nil)], doubt: "others with distributions over 8 bins look alike"),
+            layout: .nanodet, roles: [("output", [], nil)], caveat: "others with distributions over 8 bins look alike"),
         Family(
             layout: .yolov5, roles: [("output", [], nil)], rows: .cells(3, strides: [8, 16, 32]),
-            doubt: "YOLOv3 and YOLOv7 with decoding inside look alike, and raw rows, too (\"yolov5-maps\")"),
+            caveat: "YOLOv3 and YOLOv7 with decoding inside look alike, and raw rows, too (\"yolov5-maps\")"),
         Family(
             layout: .yolox, roles: [("output", [], nil)], rows: .cells(1, strides: [8, 16, 32]),
-            doubt: "YOLOv6 and YOLOX with decoding inside look alike (\"yolov5\")"),
+            caveat: "YOLOv6 and YOLOX with decoding inside look alike (\"yolov5\")"),
         Family(
             layout: .yolov8, roles: [("output", [], nil)], rows: .columns(strides: [8, 16, 32]),
-            doubt: "exports to TensorFlow give fractions (\"units\")"),
+            caveat: "exports to TensorFlow give fractions (\"units\")"),
         Family(
             layout: .endToEnd, roles: [("output", [], 6)], rows: .exactly(300),
-            doubt: "others with 300 rows of six numbers look alike (\"row\")"),
+            caveat: "others with 300 rows of six numbers look alike (\"row\")"),
     ]
 
     /// The first family that matches the outputs; nil if none matches, or the size of the picture is not known.
@@ -120,7 +123,7 @@ extension HeadReading {
             guard let tensors = assign(ports.all, to: family, input), fits(family, ports.all, input) else { continue }
             var boxes = ObservationOutput.Boxes(BoxDecoding(layout: family.layout))
             var members: [Member] = []
-            let key = "the outputs' \(family.doubt.map { "shapes: likely, but \($0)" } ?? "names and shapes: certain")"
+            let key = "the outputs' \(family.caveat.map { "shapes: likely, but \($0)" } ?? "names and shapes: certain")"
             members.append(("type", "\"boxes\"", ports.file, "the outputs' shapes"))
             members.append(("layout", family.layout.rawValue.jsonText, ports.file, key))
             if family.points > 0 {
@@ -146,10 +149,10 @@ extension HeadReading {
                 .boxes(boxes), members: members, tensors: [:], labels: ports.labels(count: decoder.classes))
             reading.tensors = tensors.mapValues { $0.map(Tensor.init) }
             reading.isGroup = true
-            if family.doubt == nil {
+            if family.caveat == nil {
                 reading.remarks = ["layout: \"\(family.layout.rawValue)\", by the outputs' names and shapes: certain"]
             }
-            reading.doubt = family.doubt.map {
+            reading.caveat = family.caveat.map {
                 "layout: \"\(family.layout.rawValue)\" fits the shapes of the outputs, but \($0); compare with the model's own program"
             }
             return reading

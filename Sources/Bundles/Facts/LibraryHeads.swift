@@ -52,17 +52,17 @@ extension HeadReading {
         guard let port = port("last_hidden_state"), (3...4).contains(port.shape.dimensions.count) else { return nil }
         let isMap = port.shape.dimensions.count == 4
         let question = "how the vectors of \"\(port.name)\" \(port.shape) become one"
-        if let said = sheet.pooling, said.value == .other || said.value == .cls && isMap {
-            throw HeadProblem(reason: "\(question): what \(said.source) says, \(said.key), is not supported")
+        if let stated = sheet.pooling, stated.value == .other || stated.value == .cls && isMap {
+            throw HeadProblem(reason: "\(question): what \(stated.source) says, \(stated.key), is not supported")
         }
         let pooling = sheet.pooling.flatMap { EmbeddingPooling(rawValue: $0.value.rawValue) }
         // In TensorFlow, the channels are the last axis.
         let channels: ChannelPlace? = isMap && (ports.isTFLite || ports.isTensorFlow) ? .last : nil
         var found = reading(port, EmbeddingDecoding(pooling: pooling, channels: channels))
-        if let pooling, let said = sheet.pooling {
-            found.members.append(("pooling", pooling.rawValue.jsonText, said.source, said.key))
+        if let pooling, let stated = sheet.pooling {
+            found.members.append(("pooling", pooling.rawValue.jsonText, stated.source, stated.key))
         } else {
-            found.doubt =
+            found.caveat =
                 question + " (\"pooling\": \(isMap ? "" : "\"cls\", the first, ")\"mean\", or \"none\", all numbers)"
         }
         if let channels {

@@ -39,7 +39,7 @@ public struct ModelProvenance: Sendable, Hashable {
     }
 
     /// Removes a key from the missing ones, because its value is now known.
-    mutating func settle(_ key: String) {
+    mutating func decide(_ key: String) {
         let left = zip(undecidedKeys, missing).filter { $0.0 != key }
         undecidedKeys = left.map(\.0)
         missing = left.map(\.1)

@@ -13,7 +13,7 @@ struct ObservationFacts {
     let lines: [ModelProvenance.Line]
     let remarks: [String]
     /// The question about the outputs that the user must decide; nil if no question is open.
-    let doubt: String?
+    let caveat: String?
 
     /// The prefix of the names of ``lines``.
     static let prefix = "outputs."
@@ -68,7 +68,7 @@ struct ObservationFacts {
         }
         labels = reading.labels
         remarks = reading.remarks
-        doubt = reading.doubt
+        caveat = reading.caveat
         if let labels = reading.labels {
             let text = labels.value.count > 5 ? "\(labels.value.count)" : labels.value.jsonText
             members.append(("labels", text, labels.source, labels.key))
@@ -151,7 +151,7 @@ struct HeadReading {
     var dequantization: [String: LinearTransform] = [:]
     var remarks: [String] = []
     /// The reason it may be another family; nil if a source names it, or no other family has such names and shapes.
-    var doubt: String?
+    var caveat: String?
     /// True if the tensors form a group, which has its own name.
     var isGroup = false
 
@@ -174,7 +174,7 @@ struct HeadReading {
             return semanticMap(sheet, ports) ?? family(ports)
         }
         switch head.value {
-        case .ultralytics, .untoldYOLO, .modelAPIYOLO: return try yolo(head, sheet, ports)
+        case .ultralytics, .unspecifiedYOLO, .modelAPIYOLO: return try yolo(head, sheet, ports)
         case .detr, .focalDETR: return try detr(head, ports)
         case .semanticMap, .modelAPISegmentation: return try mask(head, ports)
         case .modelAPISSD: return try ssd(head, ports)

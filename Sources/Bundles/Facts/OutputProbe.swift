@@ -6,9 +6,9 @@ package struct OutputProbe: Sendable, Hashable, Codable {
         /// The number of its values.
         package var count = 0
         /// The minimum and maximum over all runs.
-        package var least = 0.0, greatest = 0.0
+        package var minimum = 0.0, greatest = 0.0
         /// The minimum and maximum sum of the values in a run.
-        package var leastSum = 0.0, greatestSum = 0.0
+        package var minimumSum = 0.0, greatestSum = 0.0
         /// True if all its values were finite; otherwise the other members are 0.
         package var areNumbers = true
 
@@ -39,22 +39,22 @@ extension OutputProbe.Values {
     /// The kind of the values, which must be dequantized.
     var kind: ScoreKind {
         guard areNumbers else { return .unclear }
-        if least < -Self.slack || greatest > 1 + Self.slack { return .logits }
-        return abs(leastSum - 1) <= Self.sumSlack && abs(greatestSum - 1) <= Self.sumSlack ? .probabilities : .unclear
+        if minimum < -Self.slack || greatest > 1 + Self.slack { return .logits }
+        return abs(minimumSum - 1) <= Self.sumSlack && abs(greatestSum - 1) <= Self.sumSlack ? .probabilities : .unclear
     }
 
     /// A description in words: `values from -7.1 to 3: logits`.
     var words: String {
         guard areNumbers else { return "values that are not numbers (NaN)" }
         func rounded(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
-        let range = "values from \(rounded(least)) to \(rounded(greatest))"
+        let range = "values from \(rounded(minimum)) to \(rounded(greatest))"
         switch kind {
         case .logits: return range + ": logits"
         case .probabilities: return range + " that sum to 1: probabilities"
         case .unclear:
             let sums =
-                rounded(leastSum) == rounded(greatestSum)
-                ? rounded(leastSum) : "\(rounded(leastSum)) to \(rounded(greatestSum))"
+                rounded(minimumSum) == rounded(greatestSum)
+                ? rounded(minimumSum) : "\(rounded(minimumSum)) to \(rounded(greatestSum))"
             return range + " that sum to \(sums)"
         }
     }
@@ -62,9 +62,9 @@ extension OutputProbe.Values {
     /// The real numbers that quantized values represent.
     func dequantized(scale: Double, zeroPoint: Double) -> Self {
         var values = self
-        values.least = (least - zeroPoint) * scale
+        values.minimum = (minimum - zeroPoint) * scale
         values.greatest = (greatest - zeroPoint) * scale
-        values.leastSum = (leastSum - zeroPoint * Double(count)) * scale
+        values.minimumSum = (minimumSum - zeroPoint * Double(count)) * scale
         values.greatestSum = (greatestSum - zeroPoint * Double(count)) * scale
         return values
     }

@@ -110,7 +110,7 @@ extension HeadReading {
         let isYOLOv5 = table.last == 5 + classes + extras, isFinal = table.last == 6 + extras
         if isYOLOv5, isFinal {
             // With one class, the number of rows decides.
-            return rowsOfAnchors(ports.input).map { $0.contains(table.first) } ?? (head.value == .untoldYOLO)
+            return rowsOfAnchors(ports.input).map { $0.contains(table.first) } ?? (head.value == .unspecifiedYOLO)
                 ? .yolov5 : .endToEnd
         }
         return isYOLOv5 ? .yolov5 : isFinal ? .endToEnd : nil

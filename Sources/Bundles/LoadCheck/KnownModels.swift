@@ -9,7 +9,7 @@ final class KnownModels: Sendable {
     /// The models that this process knows, regardless of the file; by circumstances and path.
     private static let ofThisProcess = Mutex<[String: String]>([:])
     /// The maximum number of entries in the file.
-    private static let most = 1_000
+    private static let maximum = 1_000
     /// The maximum size of the file in bytes: a larger one was not written by Ocelli.
     private static let largest = 16 << 20
 
@@ -30,12 +30,12 @@ final class KnownModels: Sendable {
     func insert(_ path: String, identity: String) {
         let key = key(path)
         Self.ofThisProcess.withLock { known in
-            if known.count >= Self.most { known.removeAll() }
+            if known.count >= Self.maximum { known.removeAll() }
             known[key] = identity
         }
         guard let file else { return }
         var entries = read()
-        if entries.count >= Self.most { entries.removeAll() }
+        if entries.count >= Self.maximum { entries.removeAll() }
         entries[key] = identity
         guard let data = try? JSONEncoder().encode(entries) else { return }
         // Written atomically, by renaming. If the cache is not writable, the entry is not stored.

@@ -109,10 +109,10 @@ struct NumberInputs: Sendable {
         return vector
     }
 
-    /// - Parameter least: the minimum number of numbers.
-    func vector(_ table: FeatureTable, least: Int) throws(EvaluationError) -> [Double] {
+    /// - Parameter minimum: the minimum number of numbers.
+    func vector(_ table: FeatureTable, minimum: Int) throws(EvaluationError) -> [Double] {
         let vector = try vector(table)
-        guard vector.count >= least else { throw mistake("at least \(least) numbers", vector.count) }
+        guard vector.count >= minimum else { throw mistake("at least \(minimum) numbers", vector.count) }
         return vector
     }
 

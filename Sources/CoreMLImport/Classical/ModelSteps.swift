@@ -55,7 +55,7 @@ package struct ModelSteps: Sendable {
     }
 
     /// The maximum depth of nested pipelines, and the maximum number of models in a file.
-    private static let deepest = 16, mostModels = 1_000
+    private static let deepest = 16, maximumModels = 1_000
 
     /// Lists the steps of a file. Networks and programs are not parsed.
     package init(_ specification: ModelSpecification) throws(ImportError) {
@@ -170,9 +170,9 @@ package struct ModelSteps: Sendable {
         _ problems: inout ProblemCollector
     ) {
         models += 1
-        guard models <= Self.mostModels else {
-            if models == Self.mostModels + 1 {
-                problems.add(Problem("the file has more than \(Self.mostModels) models", at: place))
+        guard models <= Self.maximumModels else {
+            if models == Self.maximumModels + 1 {
+                problems.add(Problem("the file has more than \(Self.maximumModels) models", at: place))
             }
             return
         }

@@ -24,7 +24,7 @@ struct NonMaximumSuppression: ClassicalModel {
     var outputs: (scores: String, boxes: String) { (confidenceOutput.name, coordinatesOutput.name) }
 
     /// The maximum number of boxes that reach the confidence threshold: the time grows with the square of it.
-    private static let mostBoxes = 30_000
+    private static let maximumBoxes = 30_000
 
     init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         isPerClass = try message.message(1)?.bool(1) ?? false
@@ -75,8 +75,8 @@ struct NonMaximumSuppression: ClassicalModel {
                 feature: coordinates)
         }
         let classes = count == 0 ? scores.shape.last ?? 1 : scores.values.count / count
-        let least = chosen.confidence ?? number(table, thresholdInput) ?? threshold
-        let most = chosen.iou ?? number(table, iouInput) ?? iou
+        let minimum = chosen.confidence ?? number(table, thresholdInput) ?? threshold
+        let maximum = chosen.iou ?? number(table, iouInput) ?? iou
         var candidates: [(box: Int, score: Double, label: Int)] = []
         for box in 0..<count {
             var best = 0
@@ -84,11 +84,11 @@ struct NonMaximumSuppression: ClassicalModel {
                 best = label
             }
             let score = scores.values[box * classes + best]
-            if score >= least { candidates.append((box, score, best)) }
+            if score >= minimum { candidates.append((box, score, best)) }
         }
-        guard candidates.count <= Self.mostBoxes else {
+        guard candidates.count <= Self.maximumBoxes else {
             throw EvaluationError(
-                "\(candidates.count) boxes reach the confidence threshold \(least): expected at most \(Self.mostBoxes)",
+                "\(candidates.count) boxes reach the confidence threshold \(minimum): expected at most \(Self.maximumBoxes)",
                 feature: confidence)
         }
         candidates.sort { ($1.score, $0.box) < ($0.score, $1.box) }
@@ -96,7 +96,7 @@ struct NonMaximumSuppression: ClassicalModel {
         for candidate in candidates {
             let overlaps = kept.contains { other in
                 (!isPerClass || other.label == candidate.label)
-                    && Self.overlap(boxes.values, other.box, candidate.box) > most
+                    && Self.overlap(boxes.values, other.box, candidate.box) > maximum
             }
             if !overlaps { kept.append(candidate) }
         }

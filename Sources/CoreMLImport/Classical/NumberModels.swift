@@ -22,10 +22,10 @@ struct Scaler: ClassicalModel {
     }
 
     func evaluate(_ table: FeatureTable) throws(EvaluationError) -> FeatureTable {
-        var vector = try inputs.vector(table, least: 1)
-        let most = max(shift.count, scale.count)
-        guard most <= 1 || most == vector.count else {
-            throw EvaluationError("expected \(most) numbers, found \(vector.count)", feature: inputs.inputs[0].name)
+        var vector = try inputs.vector(table, minimum: 1)
+        let maximum = max(shift.count, scale.count)
+        guard maximum <= 1 || maximum == vector.count else {
+            throw EvaluationError("expected \(maximum) numbers, found \(vector.count)", feature: inputs.inputs[0].name)
         }
         for index in vector.indices {
             let shift = shift.isEmpty ? 0 : shift[shift.count == 1 ? 0 : index]
@@ -53,7 +53,7 @@ struct Normalizer: ClassicalModel {
     }
 
     func evaluate(_ table: FeatureTable) throws(EvaluationError) -> FeatureTable {
-        let vector = try inputs.vector(table, least: 1)
+        let vector = try inputs.vector(table, minimum: 1)
         let divisor =
             switch norm {
             // The greatest value, not the greatest magnitude, as the file format requires.
@@ -85,7 +85,7 @@ struct ArrayFeatureExtractor: ClassicalModel {
     }
 
     func evaluate(_ table: FeatureTable) throws(EvaluationError) -> FeatureTable {
-        let vector = try inputs.vector(table, least: (indices.max() ?? 0) + 1)
+        let vector = try inputs.vector(table, minimum: (indices.max() ?? 0) + 1)
         return [output.name: .array(NumberArray(indices.map { vector[$0] }))]
     }
 }

@@ -13,15 +13,15 @@ struct SupportVectorClassifier: ClassicalModel {
     var labels: [Category]? { outputs.labels }
 
     /// The maximum number of classes: the number of pairs grows with its square.
-    private static let mostClasses = 2_048
+    private static let maximumClasses = 2_048
 
     init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         let vectors = try SupportVectors(message, sparse: 3, dense: 4)
         inputs = try SupportVectorInputs(description, vectors: vectors)
         outputs = try ClassifierOutputs(labels: ClassifierOutputs.labels(message), description: description)
         let classes = outputs.labels.count
-        guard (2...Self.mostClasses).contains(classes) else {
-            throw Problem("has \(classes) classes: expected 2 to \(Self.mostClasses)")
+        guard (2...Self.maximumClasses).contains(classes) else {
+            throw Problem("has \(classes) classes: expected 2 to \(Self.maximumClasses)")
         }
         let counts = try message.integers(2)
         guard counts.count == classes else {

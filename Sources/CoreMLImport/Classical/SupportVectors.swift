@@ -155,6 +155,6 @@ struct SupportVectorInputs: Sendable {
         let exact = vectors.isDense && vectors.count > 0
         return vectors.kernels(
             exact
-                ? try inputs.vector(table, count: vectors.width) : try inputs.vector(table, least: vectors.width))
+                ? try inputs.vector(table, count: vectors.width) : try inputs.vector(table, minimum: vectors.width))
     }
 }

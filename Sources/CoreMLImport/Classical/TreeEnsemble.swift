@@ -29,7 +29,7 @@ struct TreeEnsemble: Sendable {
     }
 
     /// The maximum number of values of a prediction.
-    private static let mostDimensions = 1 << 20
+    private static let maximumDimensions = 1 << 20
 
     init(_ field: Field?) throws(Problem) {
         guard let field else { throw Problem("has no trees") }
@@ -48,8 +48,8 @@ struct TreeEnsemble: Sendable {
             }
         }
         guard !places.isEmpty else { throw Problem("has no trees") }
-        guard (0...Self.mostDimensions).contains(dimensions) else {
-            throw Problem("numPredictionDimensions is \(dimensions): expected 1 to \(Self.mostDimensions)")
+        guard (0...Self.maximumDimensions).contains(dimensions) else {
+            throw Problem("numPredictionDimensions is \(dimensions): expected 1 to \(Self.maximumDimensions)")
         }
         let sums = max(1, dimensions)
         try requireFinite(base, "basePredictionValue")
@@ -146,13 +146,13 @@ struct TreeEnsemble: Sendable {
         var sums = base
         for root in roots {
             var node = nodes[root]
-            while node.test != .leaf { node = nodes[goesToYes(node, vector[node.feature]) ? node.yes : node.no] }
+            while node.test != .leaf { node = nodes[takesTrueBranch(node, vector[node.feature]) ? node.yes : node.no] }
             for index in node.yes..<node.no { sums[leafValues[index].dimension] += leafValues[index].value }
         }
         return sums
     }
 
-    private func goesToYes(_ node: Node, _ value: Double) -> Bool {
+    private func takesTrueBranch(_ node: Node, _ value: Double) -> Bool {
         if value.isNaN { return node.missingGoesToYes }
         switch node.test {
         case .lessOrEqual: return value <= node.threshold
@@ -247,21 +247,21 @@ struct TreeEnsembleClassifier: ClassicalModel {
 /// The features of trees: at least as many as the nodes use.
 private struct TreeInputs: Sendable {
     private let inputs: NumberInputs
-    private let least: Int
+    private let minimum: Int
     /// The number of features in the description; nil if it is open.
     private let declared: Int?
 
     init(_ description: InterfaceSpecification, trees: TreeEnsemble) throws(Problem) {
         inputs = try NumberInputs(description.inputs)
-        least = trees.features
+        minimum = trees.features
         declared = description.inputs.numberCount
-        if let declared, declared < least {
-            throw Problem("tests feature \(least - 1), but the inputs have \(declared) numbers")
+        if let declared, declared < minimum {
+            throw Problem("tests feature \(minimum - 1), but the inputs have \(declared) numbers")
         }
     }
 
     func vector(_ table: FeatureTable) throws(EvaluationError) -> [Double] {
         if let declared { return try inputs.vector(table, count: declared) }
-        return try inputs.vector(table, least: least)
+        return try inputs.vector(table, minimum: minimum)
     }
 }

@@ -6,12 +6,12 @@ struct Counter {
     /// The greatest integer up to which 32-bit floats are exact.
     private static let largest = 1 << 24
     /// The maximum number of rounds that are counted.
-    static let mostRounds = 1 << 16
+    static let maximumRounds = 1 << 16
 
     /// `nil` if the values are not exact in every round.
     init?(start: Double, step: Double) {
         guard let start = Int(exactly: start), let step = Int(exactly: step), start.magnitude <= Self.largest,
-            step.magnitude <= Self.largest / Self.mostRounds
+            step.magnitude <= Self.largest / Self.maximumRounds
         else { return nil }
         (self.start, self.step) = (start, step)
     }
@@ -22,7 +22,7 @@ struct Counter {
 /// Values that the body of a loop computes from its counters: conditions, and indices to read and write.
 extension GraphBuilder {
     /// The maximum number of node visits when the numbers of all rounds are computed.
-    private static let mostLookups = 1 << 24
+    private static let maximumLookups = 1 << 24
 
     /// The counter of a body's parameter; nil unless the next round uses its value plus or minus a known number.
     /// - Parameters:
@@ -61,7 +61,7 @@ extension GraphBuilder {
         // Forget unknown values: they may depend on counters, which are known below.
         let constant = before.filter { $0.value != nil }
         for round in 0..<rounds {
-            guard (round + 1) * (constant.count + 1) <= Self.mostLookups else { return nil }
+            guard (round + 1) * (constant.count + 1) <= Self.maximumLookups else { return nil }
             knownNumbers = constant
             for (node, counter) in counters { knownNumbers[node] = [Double(counter.value(inRound: round))] }
             guard let numbers = numbers(of: value) else { return nil }

@@ -4,7 +4,7 @@
 /// of a loop or the extents of a shape.
 extension GraphBuilder {
     /// The maximum number of elements of a value that is computed here.
-    private static let mostNumbers = 4096
+    private static let maximumNumbers = 4096
     /// The maximum length of a chain of operations that is computed here. Results are cached, so a counter of many
     /// rounds is not a long chain.
     private static let deepestChain = 64
@@ -37,7 +37,7 @@ extension GraphBuilder {
 
     private func numbers(of value: Graph.Value, depth: Int) -> [Double]? {
         guard value.port == 0, let shape = value.staticShape, let count = elementCount(shape),
-            count <= Self.mostNumbers
+            count <= Self.maximumNumbers
         else { return nil }
         if let known = knownNumbers[value.node] { return known }
         guard depth < Self.deepestChain else { return nil }

@@ -20,10 +20,10 @@ package final class GraphBuilder {
     /// For each node: whether it follows from constants only, and the number of its elements.
     private var sizes: [(isConstant: Bool, elements: Int)] = []
     /// The maximum number of elements of a value: 1 GB of 32-bit floats.
-    package static let mostElements = 1 << 28
+    package static let maximumElements = 1 << 28
     /// The maximum number of elements that are computed from fewer constant ones: the engine computes them when it
     /// compiles, and keeps them.
-    private static let mostMadeElements = 1 << 24
+    private static let maximumMadeElements = 1 << 24
 
     /// Identifies small constants (axes, scalars, shapes), which are stored once.
     private struct ConstantKey: Hashable {
@@ -93,13 +93,13 @@ package final class GraphBuilder {
         // Open extents count as 1; a product beyond 2^62 is too large.
         let elements = shapes.map { elementCount($0.map { $0 ?? 1 }) ?? .max }.max() ?? 0
         let isConstant = type != "Parameter" && inputs.allSatisfy { sizes[$0.node].isConstant }
-        var limit = Self.mostElements
+        var limit = Self.maximumElements
         if isConstant {
             let given = Set(inputs.map(\.node)).reduce(0) { (sum: Int, node: Int) -> Int in
                 let (total, overflow) = sum.addingReportingOverflow(sizes[node].elements)
                 return overflow ? .max : total
             }
-            limit = type == "Const" ? .max : max(given, Self.mostMadeElements)
+            limit = type == "Const" ? .max : max(given, Self.maximumMadeElements)
         }
         if elements > limit, oversized == nil, let shape = shapes.first {
             oversized = Problem(

@@ -173,20 +173,20 @@ extension NetworkTranslation {
         let body = try network(parameters, 4, "bodyNetwork")
         let variable = try parameters.string(2)
         let given = try parameters.integer(1)
-        var most = given
+        var maximum = given
         if let name = layer.inputs.first {
             guard let blob = try blob(named: name) else { return .failed }
             guard let known = graph.numbers(of: blob.value)?.first.flatMap({ Int(exactly: $0) }) else {
                 throw unknownRounds
             }
-            most = known
+            maximum = known
         }
         let hasCondition = !condition.layers.isEmpty
         let isLimited = !hasCondition || given > 0 || !layer.inputs.isEmpty
-        let limit = isLimited ? most : nil
+        let limit = isLimited ? maximum : nil
         if try repeatLoop(body, while: condition, variable, limit: limit, in: place) { return .next }
         var round = 0
-        while !isLimited || round < most {
+        while !isLimited || round < maximum {
             if hasCondition {
                 guard translate(condition, in: "\(place).conditionNetwork") == .next else { return .failed }
                 guard let blob = try blob(named: variable) else { return .failed }

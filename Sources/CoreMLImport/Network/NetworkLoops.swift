@@ -53,7 +53,7 @@ extension NetworkTranslation {
             else { continue }
             counters[name] = draft.translation.graph.counter(input.parameter, start: start, next: next.value)
         }
-        var rounds = limit ?? Counter.mostRounds + 1
+        var rounds = limit ?? Counter.maximumRounds + 1
         if !condition.layers.isEmpty {
             var draft = try inside(read, carried, counters)
             let flow = draft.translation.translate(condition, in: "\(place).conditionNetwork")
@@ -61,14 +61,14 @@ extension NetworkTranslation {
             guard flow == .next,
                 let value = draft.translation.blobs[variable] ?? nil,
                 let found = draft.translation.graph.forEachRound(
-                    value.value, upTo: min(rounds, Counter.mostRounds + 1),
+                    value.value, upTo: min(rounds, Counter.maximumRounds + 1),
                     { $0.first.map(ControlLayers.isTrue) ?? false })
             else { return false }
             rounds = found
         }
         if rounds == 0 { return true }
-        guard rounds <= Counter.mostRounds / outerRounds else {
-            throw Problem("the loop runs more than \(Counter.mostRounds) times")
+        guard rounds <= Counter.maximumRounds / outerRounds else {
+            throw Problem("the loop runs more than \(Counter.maximumRounds) times")
         }
         layerRuns += rounds
 

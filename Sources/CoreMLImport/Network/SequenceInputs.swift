@@ -8,12 +8,12 @@ enum SequenceInputs {
     /// others are states.
     private static let consumers: Set<Int> = [150, 400, 410, 420, 430]
     /// The maximum number of inputs: a set of them is a 64-bit mask.
-    private static let mostInputs = 64
+    private static let maximumInputs = 64
 
     /// The names of the inputs: arrays of one axis that become the sequence of a layer, or whose steps a layer moves to
     /// another axis.
     static func names(_ network: NeuralNetwork, _ description: InterfaceSpecification) throws(Problem) -> Set<String> {
-        guard !network.hasExactArrays, description.inputs.count <= mostInputs else { return [] }
+        guard !network.hasExactArrays, description.inputs.count <= maximumInputs else { return [] }
         // The inputs from which each blob is computed step by step, as a mask.
         var sources: [String: UInt64] = [:]
         for (index, feature) in description.inputs.enumerated() {

@@ -1,7 +1,7 @@
 /// Non-maximum suppression: keeps the boxes with the highest scores that do not overlap a better one too much.
 struct BoxSuppression {
     /// The maximum number of boxes to keep.
-    let most: Int
+    let maximum: Int
     /// True if only boxes of the same class suppress each other. The class of a box is that with its highest score.
     var isPerClass = false
     /// Scalars: a box is suppressed if its intersection over union with a better one exceeds `overlap`, or if its score
@@ -10,16 +10,16 @@ struct BoxSuppression {
 
     private static let limit = 1 << 16
 
-    init(most: Int, overlap: Graph.Value, score: Graph.Value) throws(Problem) {
-        guard most > 0, most <= Self.limit else { throw Problem("unsupported maximum of \(most) boxes") }
-        self.most = most
+    init(maximum: Int, overlap: Graph.Value, score: Graph.Value) throws(Problem) {
+        guard maximum > 0, maximum <= Self.limit else { throw Problem("unsupported maximum of \(maximum) boxes") }
+        self.maximum = maximum
         self.overlap = overlap
         self.score = score
     }
 }
 
 extension GraphBuilder {
-    private static let mostImages = 64
+    private static let maximumImages = 64
 
     /// Keeps the best of `boxes` [batch, n, 4] (center x and y, width, height) by their `scores` [batch, n, classes].
     /// If no score is high enough, keeps the best box.
@@ -35,7 +35,7 @@ extension GraphBuilder {
                 "boxes \(shapeText(boxes.shape)) with scores \(shapeText(scores.shape)): expected [images,boxes,4] and "
                     + "[images,boxes,classes]")
         }
-        guard batch > 0, batch <= Self.mostImages else { throw Problem("unsupported batch of \(batch) images") }
+        guard batch > 0, batch <= Self.maximumImages else { throw Problem("unsupported batch of \(batch) images") }
         var kept: [[Graph.Value]] = [[], [], [], []]
         for image in 0..<batch {
             func part(_ value: Graph.Value) throws(Problem) -> Graph.Value {
@@ -55,7 +55,7 @@ extension GraphBuilder {
     private func keep(
         boxes: Graph.Value, scores: Graph.Value, classes: Int, _ suppression: BoxSuppression
     ) throws(Problem) -> [Graph.Value] {
-        let most = suppression.most
+        let maximum = suppression.maximum
         let best = operation(
             "ReduceMax", 1, [scores, integers([2])], ["keep_dims": false], shape: [1, scores.shape[1]])
         var ranked = try unsqueeze(best, [1])
@@ -71,7 +71,7 @@ extension GraphBuilder {
         }
         let found = operation(
             "NonMaxSuppression", 9,
-            [boxes, ranked, scalar(most), suppression.overlap, suppression.score],
+            [boxes, ranked, scalar(maximum), suppression.overlap, suppression.score],
             ["box_encoding": "center", "sort_result_descending": true, "output_type": "i64"],
             outputs: [(.i64, [nil, 3]), (.f32, [nil, 3]), (.i64, [1])])
         let places = try gather(found[0], scalar(2), axis: 1)
@@ -81,15 +81,15 @@ extension GraphBuilder {
             ["axis": 0, "mode": "max", "sort": "value", "index_element_type": "i64", "stable": true],
             outputs: [(best.type, [1]), (.i64, [1])])[1]
         let none = try constant(
-            .i64, shape: [most], bytes: Bytes(of: [Int64](repeating: -1, count: most)))
+            .i64, shape: [maximum], bytes: Bytes(of: [Int64](repeating: -1, count: maximum)))
         let isEmpty = try binary("Equal", found[2], integers([0]))
-        let padded = try slice(concat([places, none], axis: 0), axes: [0], starts: [0], ends: [most], steps: [1])
+        let padded = try slice(concat([places, none], axis: 0), axes: [0], starts: [0], ends: [maximum], steps: [1])
         let first =
-            try most == 1
-            ? top : concat([top, slice(none, axes: [0], starts: [1], ends: [most], steps: [1])], axis: 0)
+            try maximum == 1
+            ? top : concat([top, slice(none, axes: [0], starts: [1], ends: [maximum], steps: [1])], axis: 0)
         let chosen = try select(
             isEmpty, first,
-            operation("Reshape", 1, [padded, integers([most])], ["special_zero": false], shape: [most]))
+            operation("Reshape", 1, [padded, integers([maximum])], ["special_zero": false], shape: [maximum]))
         let isKept = try binary("GreaterEqual", chosen, scalar(0))
         let indices = try binary("Maximum", chosen, scalar(0))
         func picked(_ value: Graph.Value) throws(Problem) -> Graph.Value {

@@ -4,14 +4,14 @@
 /// them (a shape, an axis, the end of a loop) are also known.
 extension ProgramContext {
     /// The maximum number of floats that become a constant.
-    private static let mostFloats = 64
+    private static let maximumFloats = 64
     /// The maximum number of integers that become a constant: lists of indices are needed whole.
-    private static let mostIntegers = 4096
+    private static let maximumIntegers = 4096
 
     /// A value of the graph, or a constant if its elements are known.
     func operand(of value: Graph.Value) throws(Problem) -> ProgramOperand {
         guard let count = value.staticShape.flatMap(elementCount),
-            count <= (value.type.isFloat ? Self.mostFloats : Self.mostIntegers),
+            count <= (value.type.isFloat ? Self.maximumFloats : Self.maximumIntegers),
             let numbers = builder.numbers(of: value), let constant = try ProgramConstant(numbers, like: value)
         else { return .value(value) }
         return .constant(constant)

@@ -73,7 +73,7 @@ extension ProgramContext {
             }
             shape = zip(shape, declared).map { $0 ?? $1 }
         }
-        guard let known = elementCount(shape.map { $0 ?? 1 }), known <= GraphBuilder.mostElements else {
+        guard let known = elementCount(shape.map { $0 ?? 1 }), known <= GraphBuilder.maximumElements else {
             throw Problem("a tensor of shape \(shapeText(shape)) is too large")
         }
         return Graph.Value(node: value.node, port: value.port, type: value.type, shape: shape)

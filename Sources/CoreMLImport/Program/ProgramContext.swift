@@ -76,8 +76,8 @@ final class ProgramContext {
 
     /// Counts the rounds of a loop, multiplied with those of inner loops.
     func count(rounds: Int, of loop: LoopScope) throws(Problem) {
-        guard rounds <= Counter.mostRounds / (1 + loop.innerRounds) else {
-            throw Problem("the loop runs more than \(Counter.mostRounds) times")
+        guard rounds <= Counter.maximumRounds / (1 + loop.innerRounds) else {
+            throw Problem("the loop runs more than \(Counter.maximumRounds) times")
         }
         let all = rounds * (1 + loop.innerRounds)
         try count(all)

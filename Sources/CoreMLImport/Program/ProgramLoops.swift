@@ -81,7 +81,7 @@ private struct LoopRound {
     func rounds(_ counters: [Int: Counter]) throws(Problem) -> Int? {
         count(counters, rounds: 0)
         guard case .value(let condition)? = results.first else { return nil }
-        return scope.body.forEachRound(condition, upTo: Counter.mostRounds + 1) { ($0.first ?? 0) != 0 }
+        return scope.body.forEachRound(condition, upTo: Counter.maximumRounds + 1) { ($0.first ?? 0) != 0 }
     }
 
     /// Adds the loop that repeats this body; nil if it must be unrolled.

@@ -56,7 +56,7 @@ extension ProgramOperations {
         let score =
             isNew ? graph.float(-Float.greatestFiniteMagnitude) : try graph.scalar(of: call.float("score_threshold"))
         var suppression = try BoxSuppression(
-            most: call.integer("max_boxes"), overlap: graph.scalar(of: call.float("iou_threshold")), score: score)
+            maximum: call.integer("max_boxes"), overlap: graph.scalar(of: call.float("iou_threshold")), score: score)
         suppression.isPerClass = try call.bool("per_class_suppression")
         let kept = try graph.suppressed(boxes: boxes, scores: scores, suppression)
         let (places, counts) = (graph.convert(kept[2], to: .i32), graph.convert(kept[3], to: .i32))

@@ -47,8 +47,8 @@ struct FeatureModel {
         let linear = MessageWriter.field(1, float: 1)
         let layer =
             MessageWriter.field(1, name) + MessageWriter.field(2, network.featureBlob) + MessageWriter.field(3, name)
-            + MessageWriter.field(TailDefinition.Kind.activation, MessageWriter.field(5, linear))
-        return edit.raw([1], most: network.firstLayer) + MessageWriter.field(1, layer) + edit.raw([2, 5, 6])
+            + MessageWriter.field(TrainableLayerDefinition.Kind.activation, MessageWriter.field(5, linear))
+        return edit.raw([1], maximum: network.firstLayer) + MessageWriter.field(1, layer) + edit.raw([2, 5, 6])
     }
 
     /// A model that concatenates all inputs.

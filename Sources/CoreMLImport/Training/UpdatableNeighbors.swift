@@ -4,7 +4,7 @@ struct UpdatableNeighbors: Sendable {
     let hasIntegerLabels: Bool
     private let samples: Int
     /// The maximum number of samples.
-    private static let mostSamples = 200_000
+    private static let maximumSamples = 200_000
 
     init(_ specification: ModelSpecification) throws(Problem) {
         // Check everything that predictions need.
@@ -23,9 +23,9 @@ struct UpdatableNeighbors: Sendable {
 
     /// Adds samples and labels after those of the classifier's message.
     func adding(_ examples: [UpdatableModel.Example]) throws(Problem) -> (Bytes) throws(Problem) -> [UInt8] {
-        guard samples + examples.count <= Self.mostSamples else {
+        guard samples + examples.count <= Self.maximumSamples else {
             throw Problem(
-                "there are \(samples) samples in the file and \(examples.count) new ones: the limit is \(Self.mostSamples)"
+                "there are \(samples) samples in the file and \(examples.count) new ones: the limit is \(Self.maximumSamples)"
             )
         }
         var rows: [UInt8] = [], labels: [UInt8] = [], numbers: [Int] = []

@@ -3,7 +3,7 @@
 struct UpdatableNetwork: Sendable {
     let parameters: UpdateParameters
     /// In the order of computation, without a softmax before a cross-entropy.
-    let tail: [TailDefinition]
+    let tail: [TrainableLayerDefinition]
     /// The input blob of the chain.
     let featureBlob: String
     /// The index of the first layer of the chain: earlier layers are in the feature model.
@@ -33,13 +33,14 @@ struct UpdatableNetwork: Sendable {
         }
         chain = Array(chain[first...])
         if parameters.loss.isCrossEntropy {
-            guard let last = chain.popLast(), network.layers[last].kind == TailDefinition.Kind.softmax, !chain.isEmpty
+            guard let last = chain.popLast(), network.layers[last].kind == TrainableLayerDefinition.Kind.softmax,
+                !chain.isEmpty
             else {
                 throw Problem("the input of a cross-entropy must be the output of a softmax layer", at: "updateParams")
             }
         }
-        var tail: [TailDefinition] = []
-        for index in chain { tail.append(try TailDefinition(network.layers[index], index: index)) }
+        var tail: [TrainableLayerDefinition] = []
+        for index in chain { tail.append(try TrainableLayerDefinition(network.layers[index], index: index)) }
         self.tail = tail
         firstLayer = chain[0]
         featureBlob = network.layers[chain[0]].inputs[0]
@@ -90,10 +91,10 @@ struct UpdatableNetwork: Sendable {
         _ examples: [UpdatableModel.Example], shape: [Int], target: UpdatableModel.Target, plan: UpdatePlan,
         isCancelled: () -> Bool, progress: (Int, Double) -> Void
     ) throws(UpdateFailure) -> ([[Double]], [Double]) {
-        var training: TailTraining
-        var prepared: [TailExample] = []
+        var training: LayerTraining
+        var prepared: [TrainingExample] = []
         do throws(Problem) {
-            training = try TailTraining(
+            training = try LayerTraining(
                 tail, isCrossEntropy: parameters.loss.isCrossEntropy,
                 shape: hasExactArrays ? shape : Self.spatial(shape),
                 plan: plan)
@@ -104,7 +105,7 @@ struct UpdatableNetwork: Sendable {
             let labels = labelIndices()
             for (index, example) in examples.enumerated() {
                 prepared.append(
-                    TailExample(
+                    TrainingExample(
                         features: example.features,
                         target: try located("example \(index + 1)") { () throws(Problem) in
                             try goal(example.target, target, labels: labels, count: count)
@@ -172,7 +173,7 @@ struct UpdatableNetwork: Sendable {
             var network = try MessageEdit(old)
             for (definition, numbers) in zip(tail, trained) where definition.isTrained {
                 let kind = kinds[definition.index]
-                let fields = TailDefinition.weightFields(kind)
+                let fields = TrainableLayerDefinition.weightFields(kind)
                 try network.change(1, occurrence: definition.index) { (layer) throws(Problem) in
                     var edit = try MessageEdit(layer)
                     try edit.change(kind) { (body) throws(Problem) in

@@ -78,9 +78,9 @@ struct MessageEdit {
     }
 
     /// The encoded fields with these numbers, concatenated.
-    func raw(_ numbers: Set<Int>, most: Int = .max) -> [UInt8] {
+    func raw(_ numbers: Set<Int>, maximum: Int = .max) -> [UInt8] {
         var result: [UInt8] = []
-        for place in fields.filter({ numbers.contains($0.number) }).prefix(most) { result += copy(place.whole) }
+        for place in fields.filter({ numbers.contains($0.number) }).prefix(maximum) { result += copy(place.whole) }
         return result
     }
 

@@ -11,7 +11,7 @@ internal import WireFormats
 /// `POST /v1/vision/detection`, `/face` and `/custom/{name}`: answers boxes in whole pixels, like DeepStack and
 /// CodeProject.AI.
 struct DeepStackDetectTask: PredictionTask {
-    private let run: RunRequest
+    private let run: ModelRequest
     private let request: ObservationRequest
 
     static var answersTaughtModels: Bool { false }
@@ -19,15 +19,16 @@ struct DeepStackDetectTask: PredictionTask {
     let inputs = PictureInputs()
     var forms: AnswerForms { DeepStackQuery.forms }
 
-    init(_ run: RunRequest, _ query: DeepStackQuery, of request: HTTPRequest, live: LiveSettings) throws(ServiceError) {
+    init(_ run: ModelRequest, _ query: DeepStackQuery, of request: HTTPRequest, live: LiveSettings) throws(ServiceError)
+    {
         guard run.model.tasks.contains(.detect) else {
             throw .invalidInput(
                 "model \"\(run.name)\" does not give \(ObservationTask.detect.gives): \(run.model.abilities)")
         }
         self.run = run
-        var wanted = ObservationRequest(task: .detect)
-        wanted.threshold = query.minimum
-        self.request = wanted
+        var requestedClasses = ObservationRequest(task: .detect)
+        requestedClasses.threshold = query.minimum
+        self.request = requestedClasses
     }
 
     func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<ObservationResult, InferenceError>] {
@@ -53,10 +54,10 @@ struct DeepStackDetectTask: PredictionTask {
                     writer.key("confidence")
                     writer.number(one.confidence)
                     let (width, height) = (result.displayed.width, result.displayed.height)
-                    writer.member("x_min", Self.pixel(one.box.x, most: width))
-                    writer.member("y_min", Self.pixel(one.box.y, most: height))
-                    writer.member("x_max", Self.pixel(one.box.x + one.box.width, most: width))
-                    writer.member("y_max", Self.pixel(one.box.y + one.box.height, most: height))
+                    writer.member("x_min", Self.pixel(one.box.x, maximum: width))
+                    writer.member("y_min", Self.pixel(one.box.y, maximum: height))
+                    writer.member("x_max", Self.pixel(one.box.x + one.box.width, maximum: width))
+                    writer.member("y_max", Self.pixel(one.box.y + one.box.height, maximum: height))
                 }
             }
         }
@@ -67,8 +68,8 @@ struct DeepStackDetectTask: PredictionTask {
     }
 
     /// The nearest whole pixel within the picture.
-    private static func pixel(_ place: Double, most: Int) -> Int {
-        place.isFinite ? Int(min(max(place.rounded(), 0), Double(max(most, 0)))) : 0
+    private static func pixel(_ place: Double, maximum: Int) -> Int {
+        place.isFinite ? Int(min(max(place.rounded(), 0), Double(max(maximum, 0)))) : 0
     }
 
     func note(_ result: ObservationResult, in metrics: ServiceMetrics) -> OutputNote {
@@ -83,12 +84,12 @@ enum DeepStackTimes {
     static func write(_ times: StageTimes, total: UInt64, to writer: inout JSONWriter) {
         writer.member("inferenceMs", milliseconds(times.inference))
         writer.member("processMs", milliseconds(times.decode &+ times.inference &+ times.postprocess))
-        for (key, value) in [("analysisRoundTripMs", OwnValue.wholeMilliseconds), ("duration", .seconds)] {
+        for (key, value) in [("analysisRoundTripMs", PerRequestField.wholeMilliseconds), ("duration", .seconds)] {
             writer.key(key)
-            writer.blank(value.rawValue) { value.write(total: total, to: &$0) }
+            writer.placeholder(value.rawValue) { value.write(total: total, to: &$0) }
         }
         writer.member("code", 200)
     }
 
-    private static func milliseconds(_ nanoseconds: UInt64) -> Int { OwnValue.wholeMilliseconds(nanoseconds) }
+    private static func milliseconds(_ nanoseconds: UInt64) -> Int { PerRequestField.wholeMilliseconds(nanoseconds) }
 }

@@ -8,14 +8,15 @@ internal import WireFormats
 
 /// `POST /v1/vision/scene`: answers the best class of a picture, like DeepStack and CodeProject.AI.
 struct DeepStackSceneTask: PredictionTask {
-    private let run: RunRequest
+    private let run: ModelRequest
 
     static var answersTaughtModels: Bool { true }
     static func unnamed(_ query: DeepStackQuery) -> UnnamedModel { query.unnamed }
     let inputs = PictureInputs()
     var forms: AnswerForms { DeepStackQuery.forms }
 
-    init(_ run: RunRequest, _ query: DeepStackQuery, of request: HTTPRequest, live: LiveSettings) throws(ServiceError) {
+    init(_ run: ModelRequest, _ query: DeepStackQuery, of request: HTTPRequest, live: LiveSettings) throws(ServiceError)
+    {
         guard run.taught != nil || run.model.isImageClassifier else {
             throw .invalidInput(
                 "model \"\(run.name)\" is not an image classifier (one image input, one output with labels): "

@@ -10,12 +10,12 @@ struct CompressedBody: Sendable {
     private let body: HTTPBody
     let isCompressed: Bool
     /// The maximum number of decompressed bytes.
-    private let most: Int
+    private let maximum: Int
 
     /// - Throws: 415 for an unsupported coding.
-    init(of request: HTTPRequest, most: Int) throws(ServiceError) {
+    init(of request: HTTPRequest, maximum: Int) throws(ServiceError) {
         body = request.body
-        self.most = most
+        self.maximum = maximum
         let codings = request.head.contentCodings
         isCompressed = codings.count == 1 && ["gzip", "x-gzip", "deflate"].contains(codings[0])
         guard !isCompressed, !codings.isEmpty else { return }
@@ -29,17 +29,17 @@ struct CompressedBody: Sendable {
     var length: Int {
         guard isCompressed else { return body.count }
         let (bytes, isMore) = body.count.multipliedReportingOverflow(by: 1032)
-        return isMore ? most : min(most, bytes)
+        return isMore ? maximum : min(maximum, bytes)
     }
 
     /// The body without a coding. The memory of a decompressed body counts against the budget of the compressed one.
     /// - Parameter isCancelled: true once the client has disconnected.
     func decoded(isCancelled: () -> Bool) throws(ServiceError) -> HTTPBody {
         guard isCompressed else { return body }
-        let result = HTTPBody(sharingBudgetOf: body, longest: most)
+        let result = HTTPBody(sharingBudgetOf: body, longest: maximum)
         let failure: ServiceError? = body.withUnsafeBytes { packed in
             do throws(ServiceError) {
-                try Self.decompress(packed, into: result, most: most, isCancelled: isCancelled)
+                try Self.decompress(packed, into: result, maximum: maximum, isCancelled: isCancelled)
                 return nil
             } catch {
                 return error
@@ -50,7 +50,7 @@ struct CompressedBody: Sendable {
     }
 
     private static func decompress(
-        _ packed: UnsafeRawBufferPointer, into result: HTTPBody, most: Int, isCancelled: () -> Bool
+        _ packed: UnsafeRawBufferPointer, into result: HTTPBody, maximum: Int, isCancelled: () -> Bool
     ) throws(ServiceError) {
         let noRoom = ServiceError(.overloaded, "there is no room for the decompressed body (max_total_body)")
         guard let stream = cinflate_open(packed.assumingMemoryBound(to: UInt8.self).baseAddress, packed.count) else {
@@ -66,11 +66,11 @@ struct CompressedBody: Sendable {
             guard count > 0 else {
                 throw .badRequest("the body is not valid gzip or zlib data, which its Content-Encoding declares")
             }
-            guard result.count + count <= most else {
+            guard result.count + count <= maximum else {
                 throw ServiceError(
-                    .bodyTooLarge, "the decompressed body exceeds the limit of \(most) bytes (max_body)")
+                    .bodyTooLarge, "the decompressed body exceeds the limit of \(maximum) bytes (max_body)")
             }
-            if result.count + count > room { room = min(most, max(result.count + count, 2 * room)) }
+            if result.count + count > room { room = min(maximum, max(result.count + count, 2 * room)) }
             guard result.makeRoom(count, target: room, hasArrived: true) == count else { throw noRoom }
             part.withUnsafeBytes { result.append(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
         }

@@ -21,8 +21,8 @@ struct InferAnswer: Sendable {
         modelVersion = version
         id = request.id
         isBinary = request.isBinary
-        let wanted = request.outputs ?? model.outputs.map { InferBody.Output(name: $0.name) }
-        outputs = wanted.compactMap { output in
+        let requestedOutputs = request.outputs ?? model.outputs.map { InferBody.Output(name: $0.name) }
+        outputs = requestedOutputs.compactMap { output in
             model.outputs.firstIndex { $0.name == output.name }.map { (output, $0, model.outputs[$0]) }
         }
         for (output, _, description) in outputs

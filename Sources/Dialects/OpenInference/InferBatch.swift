@@ -10,7 +10,7 @@ struct InferBatch: Sendable {
     /// The inputs of each prediction.
     let items: [DictionaryFeatureProvider]
 
-    init(_ request: InferBody, model: ModelDescription, most: Int) throws(ServiceError) {
+    init(_ request: InferBody, model: ModelDescription, maximum: Int) throws(ServiceError) {
         var count: (items: Int, input: String)?
         for input in request.inputs {
             guard let description = model.inputs.first(where: { $0.name == input.name }) else { continue }
@@ -27,8 +27,8 @@ struct InferBatch: Sendable {
             count = (items, input.name)
         }
         let total = count?.items ?? 1
-        guard total <= most else {
-            throw .invalidInput("expected a batch of at most \(most), found \(total)")
+        guard total <= maximum else {
+            throw .invalidInput("expected a batch of at most \(maximum), found \(total)")
         }
         var items: [DictionaryFeatureProvider] = []
         for index in 0..<total {
@@ -64,13 +64,13 @@ struct InferBatch: Sendable {
                     shape: Shape([1] + whole.shape.dimensions.dropFirst()),
                     elements: Array(whole.elements[index * size..<(index + 1) * size])))
         case .tensor(let whole):
-            guard total > 1 else { return .lentArray(whole) }
+            guard total > 1 else { return .borrowedArray(whole) }
             var shape = input.shape
             shape.dimensions[0] = 1
             let size = whole.byteCount / total
             do throws(InferenceError) {
-                return .lentArray(
-                    try LentArray(elementType: whole.elementType, shape: shape, byteCount: size) { use in
+                return .borrowedArray(
+                    try BorrowedArray(elementType: whole.elementType, shape: shape, byteCount: size) { use in
                         whole.withUnsafeBytes {
                             use(UnsafeRawBufferPointer(rebasing: $0[index * size..<(index + 1) * size]))
                         }

@@ -13,7 +13,7 @@ struct InferBody: Sendable {
         let content: Content
 
         enum Content: Sendable {
-            case tensor(LentArray)
+            case tensor(BorrowedArray)
             case pictures([EncodedImage])
             case strings(StringArray)
         }
@@ -46,15 +46,15 @@ struct InferBodyReader {
     /// The number of bytes of JSON; binary data follows.
     let headerLength: Int
     /// The maximum number of pictures in one input.
-    let mostPictures: Int
+    let maximumPictures: Int
     private var request = InferBody()
     /// The offset of the binary data of the next input.
     private var next: Int
 
     /// - Parameter headerLength: the value of `Inference-Header-Content-Length`; nil if the whole body is JSON.
-    init(model: ModelDescription, body: HTTPBody, headerLength: Int?, mostPictures: Int) {
+    init(model: ModelDescription, body: HTTPBody, headerLength: Int?, maximumPictures: Int) {
         self.model = model
-        self.mostPictures = mostPictures
+        self.maximumPictures = maximumPictures
         self.body = body
         self.headerLength = headerLength ?? body.count
         next = self.headerLength
@@ -242,8 +242,9 @@ struct InferBodyReader {
             }
             let range = next..<next + size
             next += size
-            parts.content = try InferTensor(description: description, shape: shape, mostPictures: mostPictures).binary(
-                body, range)
+            parts.content = try InferTensor(description: description, shape: shape, maximumPictures: maximumPictures)
+                .binary(
+                    body, range)
         }
         guard let content = parts.content else {
             throw .value("input \"\(description.name)\": \"data\" (or binary data) is missing")
@@ -255,7 +256,7 @@ struct InferBodyReader {
         _ parts: Parts, at index: Int, _ scanner: inout JSONScanner
     ) throws(JSONError) -> InferBody.Input.Content {
         let (description, shape) = try described(parts, at: index)
-        return try InferTensor(description: description, shape: shape, mostPictures: mostPictures).json(&scanner)
+        return try InferTensor(description: description, shape: shape, maximumPictures: maximumPictures).json(&scanner)
     }
 
     /// The model's input with the given name. Its type and shape must fit the model.
@@ -294,8 +295,8 @@ struct InferBodyReader {
     private static func shape(_ input: String, _ scanner: inout JSONScanner) throws(JSONError) -> Shape {
         var extents: [Int] = []
         try scanner.array("\(input): \"shape\"") { (index, scanner) throws(JSONError) in
-            guard index < JSONScanner.mostRank else {
-                throw .value("\(input): shape: has more than \(JSONScanner.mostRank) axes")
+            guard index < JSONScanner.maximumRank else {
+                throw .value("\(input): shape: has more than \(JSONScanner.maximumRank) axes")
             }
             extents.append(try scanner.count("\(input): shape[\(index)]", "an extent"))
         }

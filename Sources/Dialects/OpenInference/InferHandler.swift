@@ -13,7 +13,7 @@ package enum InferHandler {
     package static func prediction(_ call: Call) -> PredictionCall {
         PredictionCall(call, name: call.path.name, version: call.path.version) {
             (request, choice) async throws(ServiceError) in
-            let body = try CompressedBody(of: request, most: call.live.settings.maxBody)
+            let body = try CompressedBody(of: request, maximum: call.live.settings.maxBody)
             let length = try body.isCompressed ? nil : headerLength(request.head, in: request.body)
             return try await TensorRunner.answer(request, call, choice, length: length ?? body.length) {
                 (model, isCancelled) throws(ServiceError) in
@@ -25,12 +25,12 @@ package enum InferHandler {
     private static func question(
         _ request: HTTPRequest, _ body: HTTPBody, _ live: LiveSettings, _ model: Model, _ name: String
     ) throws(ServiceError) -> TensorQuestion {
-        let most = live.settings.maxBatch
+        let maximum = live.settings.maxBatch
         var reader = InferBodyReader(
             model: model.description, body: body, headerLength: try headerLength(request.head, in: body),
-            mostPictures: most)
+            maximumPictures: maximum)
         let infer = try reader.read()
-        let batch = try InferBatch(infer, model: model.description, most: most)
+        let batch = try InferBatch(infer, model: model.description, maximum: maximum)
         let answer = try InferAnswer(
             request: infer, model: model.description, name: name, version: model.description.version)
         let usual = live.settings.deadline

@@ -9,7 +9,7 @@ struct InferTensor {
     let description: FeatureDescription
     let shape: Shape
     /// The maximum number of pictures (`max_batch`).
-    let mostPictures: Int
+    let maximumPictures: Int
 
     private var takesText: Bool { description.kind == .text }
     private var takesPictures: Bool { description.elementType == .string && !takesText }
@@ -23,9 +23,9 @@ struct InferTensor {
     /// Checks that the model takes a tensor of this shape: the model's own shape, with any number of items if its file
     /// leaves that open.
     static func check(_ shape: Shape, for input: FeatureDescription) throws(JSONError) {
-        let wanted = input.shape.dimensions, found = shape.dimensions
-        var fits = wanted.count == found.count
-        for (axis, pair) in zip(wanted, found).enumerated() where fits {
+        let expectedShape = input.shape.dimensions, found = shape.dimensions
+        var fits = expectedShape.count == found.count
+        for (axis, pair) in zip(expectedShape, found).enumerated() where fits {
             fits = pair.0 == pair.1 || pair.1 > 0 && (pair.0 == Shape.dynamic || axis == 0 && input.isBatchOpen)
         }
         guard fits else {
@@ -102,8 +102,8 @@ struct InferTensor {
     private func elementCount() throws(JSONError) -> Int {
         guard let count = shape.elementCount else { throw mistake("a shape with fewer elements", "\(shape)") }
         guard count > 0 else { throw mistake("at least one \(element)", "none") }
-        let most = takesText ? TensorReader.mostStrings : mostPictures
-        guard count <= most else { throw mistake("a batch of at most \(most)", "\(count)") }
+        let maximum = takesText ? TensorReader.maximumStrings : maximumPictures
+        guard count <= maximum else { throw mistake("a batch of at most \(maximum)", "\(count)") }
         return count
     }
 
@@ -133,7 +133,7 @@ struct InferTensor {
         }
         do throws(InferenceError) {
             return .tensor(
-                try LentArray(elementType: type, shape: shape, byteCount: range.count) { use in
+                try BorrowedArray(elementType: type, shape: shape, byteCount: range.count) { use in
                     body.withUnsafeBytes { use(UnsafeRawBufferPointer(rebasing: $0[range])) }
                 })
         } catch {

@@ -9,7 +9,7 @@ internal import WireFormats
 struct InstanceReader {
     let input: FeatureDescription
     /// The maximum number of instances.
-    let most: Int
+    let maximum: Int
 
     /// The extents of one instance; nil for an input that takes all instances together.
     private var extents: [Int]? {
@@ -54,10 +54,10 @@ struct InstanceReader {
         if hasElements(scanner) {
             // TensorFlow's strings may have any shape; only their number counts here.
             var found: [FeatureValue] = []
-            let most = isColumn ? most : 1
+            let maximum = isColumn ? maximum : 1
             let nesting = try scanner.elements(name: input.name, "a value") { (scanner) throws(JSONError) in
-                guard found.count < most else {
-                    throw mistake(most == 1 ? "one value" : "at most \(most) values (max_batch)", "more")
+                guard found.count < maximum else {
+                    throw mistake(maximum == 1 ? "one value" : "at most \(maximum) values (max_batch)", "more")
                 }
                 found.append(try element(&scanner))
             }
@@ -118,7 +118,7 @@ struct InstanceReader {
                 "\(size.partialValue) bytes (shape \(input.shape) of \(input.elementType.rawValue))", "\(bytes.count)")
         }
         return try array { () throws(InferenceError) in
-            try LentArray(elementType: input.elementType, shape: input.shape, elements: bytes)
+            try BorrowedArray(elementType: input.elementType, shape: input.shape, elements: bytes)
         }
     }
 
@@ -130,7 +130,7 @@ struct InstanceReader {
         guard input.kind != .text else { throw mistake("a string", "another value") }
         let size = extents.flatMap { Shape($0).elementCount }
         let count =
-            isColumn ? size.flatMap { $0.multipliedReportingOverflow(by: most).overflow ? nil : $0 * most } : size
+            isColumn ? size.flatMap { $0.multipliedReportingOverflow(by: maximum).overflow ? nil : $0 * maximum } : size
         let reader = TensorReader(
             name: input.name, elementType: input.elementType,
             count: extents == nil ? input.shape.elementCount : count, takesMissing: input.takesMissing,
@@ -152,7 +152,7 @@ struct InstanceReader {
         return (values, found.count)
     }
 
-    private func tensor(_ elements: TensorReader.Elements, _ shape: Shape) throws(JSONError) -> LentArray {
+    private func tensor(_ elements: TensorReader.Elements, _ shape: Shape) throws(JSONError) -> BorrowedArray {
         do throws(InferenceError) {
             return try elements.tensor(input.elementType, shape: shape)
         } catch {
@@ -175,13 +175,13 @@ struct InstanceReader {
         let isNumber = Shape(extents).elementCount == 1
         if isColumn {
             if isNumber, found.allSatisfy({ $0 == 1 }) { return (1, extents) }
-            if let number = found.first, (1...most).contains(number),
+            if let number = found.first, (1...maximum).contains(number),
                 fits(Array(found.dropFirst()), extents) || isNumber && count == number
             {
                 return (number, isNumber ? extents : Array(found.dropFirst()))
             }
-            guard found.first ?? 1 <= most else {
-                throw mistake("at most \(most) instances (max_batch)", "\(found.first ?? 1)")
+            guard found.first ?? 1 <= maximum else {
+                throw mistake("at most \(maximum) instances (max_batch)", "\(found.first ?? 1)")
             }
             throw mistake(
                 "numbers nested as \(Self.text([Shape.dynamic] + extents)) (-1: instances)", "\(Self.text(found))")
@@ -200,31 +200,31 @@ struct InstanceReader {
 
     private static func text(_ extents: [Int]) -> String { extents.isEmpty ? "one number" : "\(Shape(extents))" }
 
-    private func array(_ make: () throws(InferenceError) -> LentArray) throws(JSONError) -> FeatureValue {
+    private func array(_ make: () throws(InferenceError) -> BorrowedArray) throws(JSONError) -> FeatureValue {
         do throws(InferenceError) {
-            return .lentArray(try make())
+            return .borrowedArray(try make())
         } catch {
             throw mistake("shape \(input.shape) of \(input.elementType.rawValue)", error.message)
         }
     }
 }
 
-extension LentArray {
+extension BorrowedArray {
     /// One of several equal parts, along the outermost axis; the memory is not copied.
-    func part(_ index: Int, of count: Int, shape: Shape) throws(InferenceError) -> LentArray {
+    func part(_ index: Int, of count: Int, shape: Shape) throws(InferenceError) -> BorrowedArray {
         let size = byteCount / max(1, count), whole = self
-        return try LentArray(elementType: elementType, shape: shape, byteCount: size) { use in
+        return try BorrowedArray(elementType: elementType, shape: shape, byteCount: size) { use in
             whole.withUnsafeBytes { use(UnsafeRawBufferPointer(rebasing: $0[index * size..<(index + 1) * size])) }
         }
     }
 
     /// Joins several arrays of one shape, along a new outermost axis.
-    static func joining(_ parts: [LentArray]) throws(InferenceError) -> LentArray? {
+    static func joining(_ parts: [BorrowedArray]) throws(InferenceError) -> BorrowedArray? {
         guard let first = parts.first else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(first.byteCount * parts.count)
         for part in parts { part.withUnsafeBytes { bytes.append(contentsOf: $0) } }
-        return try LentArray(
+        return try BorrowedArray(
             elementType: first.elementType, shape: Shape([parts.count] + first.shape.dimensions), elements: bytes)
     }
 }

@@ -20,12 +20,12 @@ package enum PredictHandler {
     static func answer(
         _ request: HTTPRequest, _ call: Call, _ choice: ModelChoice, takesList: Bool = false
     ) async throws(ServiceError) -> HTTPResponse {
-        let body = try CompressedBody(of: request, most: call.live.settings.maxBody)
+        let body = try CompressedBody(of: request, maximum: call.live.settings.maxBody)
         return try await TensorRunner.answer(request, call, choice, length: body.length) {
             (model, isCancelled) throws(ServiceError) in
             let read = try PredictRequest(
                 try body.decoded(isCancelled: isCancelled), inputs: model.description.inputs,
-                most: call.live.settings.maxBatch, takesList: takesList)
+                maximum: call.live.settings.maxBatch, takesList: takesList)
             let writer = PredictAnswer(outputs: model.description.outputs, request: read)
             return TensorQuestion(items: read.items, itemName: "instance #") {
                 (outputs, run, shadow) throws(ServiceError) in
@@ -43,11 +43,11 @@ package enum PredictHandler {
 
 extension PredictRequest {
     fileprivate init(
-        _ body: HTTPBody, inputs: [FeatureDescription], most: Int, takesList: Bool
+        _ body: HTTPBody, inputs: [FeatureDescription], maximum: Int, takesList: Bool
     ) throws(ServiceError) {
         let result: Result<PredictRequest, JSONError> = body.withUnsafeBytes { bytes in
             Result { () throws(JSONError) in
-                try PredictRequest(bytes, inputs: inputs, most: most, takesList: takesList)
+                try PredictRequest(bytes, inputs: inputs, maximum: maximum, takesList: takesList)
             }
         }
         self = try result.mapError { ServiceError($0) }.get()

@@ -25,13 +25,13 @@ struct PredictRequest: Sendable {
     static let signature = "serving_default"
 
     /// - Parameters:
-    ///   - most: the maximum number of instances.
+    ///   - maximum: the maximum number of instances.
     ///   - takesList: whether a bare list counts as `instances`.
     init(
-        _ text: UnsafeRawBufferPointer, inputs: [FeatureDescription], most: Int, takesList: Bool = false
+        _ text: UnsafeRawBufferPointer, inputs: [FeatureDescription], maximum: Int, takesList: Bool = false
     ) throws(JSONError) {
         var scanner = JSONScanner(text)
-        let reader = RowsReader(inputs: inputs, most: most)
+        let reader = RowsReader(inputs: inputs, maximum: maximum)
         if takesList, try scanner.kind() == .array {
             (items, joined) = try reader.rows(&scanner)
             try scanner.end()
@@ -70,11 +70,13 @@ struct PredictRequest: Sendable {
 /// Reads the values of `instances` and `inputs` in any of their forms.
 private struct RowsReader {
     let inputs: [FeatureDescription]
-    let most: Int
+    let maximum: Int
 
     private var names: String { inputs.map { "\"\($0.name)\"" }.joined(separator: ", ") }
 
-    private func reader(_ input: FeatureDescription) -> InstanceReader { InstanceReader(input: input, most: most) }
+    private func reader(_ input: FeatureDescription) -> InstanceReader {
+        InstanceReader(input: input, maximum: maximum)
+    }
 
     /// True if each instance is a prediction, because every input of the model can be split.
     private var isSplit: Bool { inputs.allSatisfy { reader($0).isSplit } }
@@ -86,15 +88,15 @@ private struct RowsReader {
         if !isSplit, inputs.count == 1, let input = inputs.first, !beginsWithObject(scanner) {
             // All instances are one tensor, with their own nesting.
             let value = try reader(input).column(&scanner)
-            guard let whole = value.first, case .lentArray(let array) = whole else {
+            guard let whole = value.first, case .borrowedArray(let array) = whole else {
                 throw .value("\"instances\": expected numbers for input \"\(input.name)\"")
             }
             return ([DictionaryFeatureProvider([(name: input.name, value: whole)])], array.shape.dimensions.first ?? 1)
         }
         var items: [[Row]] = []
         try scanner.array { (index, scanner) throws(JSONError) in
-            guard index < most else {
-                throw .value("\"instances\" has more than \(most) elements, the limit (max_batch)")
+            guard index < maximum else {
+                throw .value("\"instances\" has more than \(maximum) elements, the limit (max_batch)")
             }
             do throws(JSONError) {
                 let row = try row(&scanner)
@@ -154,7 +156,7 @@ private struct RowsReader {
             let (elements, extents, _) = try open.read(&scanner)
             do throws(InferenceError) {
                 let array = try elements.tensor(input.elementType, shape: Shape(extents))
-                return (input.name, .lentArray(array), extents.count)
+                return (input.name, .borrowedArray(array), extents.count)
             } catch {
                 throw .value("input \"\(input.name)\": \(error.message)")
             }
@@ -169,8 +171,8 @@ private struct RowsReader {
         for input in inputs {
             let found = rows.compactMap { row in row.first { $0.name == input.name }?.value }
             if found.isEmpty { continue }
-            var arrays: [LentArray] = []
-            for case .lentArray(let array) in found { arrays.append(array) }
+            var arrays: [BorrowedArray] = []
+            for case .borrowedArray(let array) in found { arrays.append(array) }
             guard arrays.count == rows.count, let first = arrays.first else {
                 throw .value("input \"\(input.name)\": expected numbers of the same shape in every instance")
             }
@@ -181,14 +183,14 @@ private struct RowsReader {
             }
             guard let whole = try joined(arrays, input) else { continue }
             try InferTensor.check(whole.shape, for: input)
-            values.append((input.name, .lentArray(whole)))
+            values.append((input.name, .borrowedArray(whole)))
         }
         return DictionaryFeatureProvider(values)
     }
 
-    private func joined(_ arrays: [LentArray], _ input: FeatureDescription) throws(JSONError) -> LentArray? {
+    private func joined(_ arrays: [BorrowedArray], _ input: FeatureDescription) throws(JSONError) -> BorrowedArray? {
         do throws(InferenceError) {
-            return try LentArray.joining(arrays)
+            return try BorrowedArray.joining(arrays)
         } catch {
             throw .value("input \"\(input.name)\": \(error.message)")
         }

@@ -16,7 +16,7 @@ package enum ONNXGraph {
         var integers: [Int64] = [], texts: [String] = []
     }
 
-    private static let mostNodes = 200_000, mostValues = 1_000_000
+    private static let maximumNodes = 200_000, maximumValues = 1_000_000
 
     /// Calls `take` with the nodes of the main graph; in a damaged file, with those before the damage.
     package static func nodes(_ source: ByteSource, _ take: (Node) throws(FormatError) -> Void) throws(FormatError) {
@@ -28,7 +28,7 @@ package enum ONNXGraph {
             while let field = try graph.next() {
                 guard field.number == 1, case .bytes(let range) = field.value else { continue }
                 count += 1
-                guard count <= mostNodes else { throw FormatError("has more than \(mostNodes) nodes") }
+                guard count <= maximumNodes else { throw FormatError("has more than \(maximumNodes) nodes") }
                 try take(try node(range, source))
             }
         }
@@ -54,7 +54,7 @@ package enum ONNXGraph {
         var attribute = Attribute()
         var walk = ProtobufWalk(source, range)
         while let field = try walk.next() {
-            guard attribute.integers.count + attribute.texts.count < mostValues else { break }
+            guard attribute.integers.count + attribute.texts.count < maximumValues else { break }
             switch (field.number, field.value) {
             case (1, .bytes(let part)): attribute.name = try text(part, source)
             case (4, .bytes(let part)): attribute.text = try text(part, source)

@@ -25,11 +25,11 @@ package struct EngineQuestion: Sendable {
     package let other: any Engine
     /// Stores the decision. The argument is the error of the first engine, as the end of a sentence; nil if it has
     /// none.
-    package let settle: @Sendable (String?) -> Void
+    package let decide: @Sendable (String?) -> Void
 
     /// A question that is not settled.
-    package init(other: any Engine, settle: @escaping @Sendable (String?) -> Void) {
+    package init(other: any Engine, decide: @escaping @Sendable (String?) -> Void) {
         self.other = other
-        self.settle = settle
+        self.decide = decide
     }
 }

@@ -33,7 +33,7 @@ public enum InferenceError: Error, Sendable {
     }
 
     /// True if no more threads could be started for the model: it could be loaded if other models were unloaded.
-    package var isForWantOfThreads: Bool {
+    package var isOutOfThreads: Bool {
         if case .engine(let error) = self { return error.kind == .noThreads }
         return false
     }

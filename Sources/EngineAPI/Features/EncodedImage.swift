@@ -39,7 +39,7 @@ public struct EncodedImage: Sendable {
     /// Reads a picture from a file of at most 1 GiB. Blocks.
     /// - Throws: ``InferenceError/invalidInput(name:reason:)`` if the file cannot be read.
     public init(contentsOf path: String) throws(InferenceError) {
-        switch BundleFile.read(path, most: 1 << 30) {
+        switch BundleFile.read(path, maximum: 1 << 30) {
         case .success(let data): self.init(Array(data))
         case .failure(let problem): throw .invalidInput(name: path, reason: problem.reason)
         }

@@ -5,7 +5,7 @@ public enum FeatureValue: Sendable {
     /// A tensor.
     case multiArray(MultiArray)
     /// A tensor with bytes that belong to another owner.
-    case lentArray(LentArray)
+    case borrowedArray(BorrowedArray)
     /// One integer.
     case int64(Int64)
     /// One number.
@@ -24,7 +24,7 @@ public enum FeatureValue: Sendable {
         switch self {
         case .image: "an image"
         case .multiArray(let array): "an array of shape \(array.shape) of \(array.elementType.rawValue)"
-        case .lentArray(let array): "an array of shape \(array.shape) of \(array.elementType.rawValue)"
+        case .borrowedArray(let array): "an array of shape \(array.shape) of \(array.elementType.rawValue)"
         case .int64: "an integer"
         case .double: "a number"
         case .string: "a string"

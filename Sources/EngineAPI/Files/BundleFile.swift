@@ -8,12 +8,12 @@ package enum BundleFile {
     package static let largestTaught = 1 << 30
 
     /// Reads the contents of a file, or returns the reason it cannot be read. Blocks.
-    /// - Parameter most: the maximum size of the file in bytes.
-    package static func read(_ path: String, most: Int) -> Result<Data, Problem> {
+    /// - Parameter maximum: the maximum size of the file in bytes.
+    package static func read(_ path: String, maximum: Int) -> Result<Data, Problem> {
         do throws(FileFailure) {
             let file = try OpenFile(path)
-            guard file.size <= most else {
-                return .failure(Problem(reason: "has \(file.size) bytes: expected at most \(most)"))
+            guard file.size <= maximum else {
+                return .failure(Problem(reason: "has \(file.size) bytes: expected at most \(maximum)"))
             }
             var data = Data(count: file.size)
             var count = 0

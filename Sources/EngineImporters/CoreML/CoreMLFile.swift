@@ -12,7 +12,7 @@ package struct CoreMLFile {
     package let weights: [String: Bytes]
 
     /// The maximum number of files in a package in addition to its model.
-    private static let mostFiles = 1_000
+    private static let maximumFiles = 1_000
 
     /// True if a path has the name of a Core ML file.
     package static func isCoreML(_ path: String) -> Bool {
@@ -32,7 +32,7 @@ package struct CoreMLFile {
             let place = path.hasEnding(ModelFormat.package) ? String(file.dropFirst(path.count + 1)) : ""
             let bytes = try located(place) { () throws(Problem) in try Self.read(file) }
             specification = try ModelSpecification(bytes)
-            weights = path.hasEnding(ModelFormat.package) ? try Self.filesBeside(file) : [:]
+            weights = path.hasEnding(ModelFormat.package) ? try Self.neighboringFiles(file) : [:]
         } catch {
             throw ImportError([error])
         }
@@ -62,7 +62,7 @@ package struct CoreMLFile {
     /// The path of a package's model file, which its `Manifest.json` names: an item below `Data`.
     private static func modelFile(ofPackage package: String) throws(Problem) -> String {
         let manifest: JSONValue
-        switch BundleFile.read(package + "/Manifest.json", most: BundleFile.largestManifest) {
+        switch BundleFile.read(package + "/Manifest.json", maximum: BundleFile.largestManifest) {
         case .failure(let problem): throw Problem(problem.reason, at: "Manifest.json")
         case .success(let data):
             do throws(JSONTextError) {
@@ -103,7 +103,7 @@ package struct CoreMLFile {
     }
 
     /// The files in the folder of a model file and in its subfolders, except for the model file itself.
-    private static func filesBeside(_ model: String) throws(Problem) -> [String: Bytes] {
+    private static func neighboringFiles(_ model: String) throws(Problem) -> [String: Bytes] {
         guard let slash = model.lastIndex(of: "/") else { return [:] }
         let folder = String(model[..<slash])
         var files: [String: Bytes] = [:]
@@ -117,7 +117,9 @@ package struct CoreMLFile {
                 case .folder:
                     if path.utf8.count < 1_000 { open.append(path + "/") }
                 case .file:
-                    guard files.count < mostFiles else { throw Problem("the package has more than \(mostFiles) files") }
+                    guard files.count < maximumFiles else {
+                        throw Problem("the package has more than \(maximumFiles) files")
+                    }
                     files[path] = try located(path) { () throws(Problem) in try read(full) }
                 default: break
                 }

@@ -46,14 +46,14 @@ package struct DetectionOperator {
         guard graphs.count == 1, let graph = graphs.first else {
             throw Unreadable(reason: "expected one subgraph with \(Self.name), found \(graphs.count)")
         }
-        let operators = try Self.known(try? graph.tables(3, most: Self.mostTables), "list of operators")
+        let operators = try Self.known(try? graph.tables(3, maximum: Self.maximumTables), "list of operators")
         guard let place = operators.firstIndex(where: { (try? $0.number(0, UInt32.self)) ?? 0 == UInt32(code) }) else {
             return nil
         }
         let node = operators[place]
         let taken = try Self.known(try? node.integers(1), "inputs")
         let given = try Self.known(try? node.integers(2), "outputs")
-        let tensors = try Self.known(try? graph.tables(0, most: Self.mostTables), "tensors")
+        let tensors = try Self.known(try? graph.tables(0, maximum: Self.maximumTables), "tensors")
         guard taken.count == 3, given.count == 4, (taken + given).allSatisfy({ tensors.indices.contains($0) }) else {
             throw Unreadable(
                 reason: "expected \(Self.name) with 3 inputs and 4 outputs, found \(taken.count) and \(given.count)")
@@ -86,8 +86,8 @@ package struct DetectionOperator {
         (self.decoding, rowsOfBox) = (decoding, known.rowsOfBox)
         inputs = taken[..<2].map { (try? tensors[$0].text(3)) ?? "" }
         quantization = taken[..<2].map { Self.quantization(of: tensors[$0]) }
-        let most = decoding.maxDetections * rowsOfBox
-        let shapes: [Shape] = [[1, most, 4], [1, most], [1, most], [1]]
+        let maximum = decoding.maxDetections * rowsOfBox
+        let shapes: [Shape] = [[1, maximum, 4], [1, maximum], [1, maximum], [1]]
         outputs = zip(given, shapes).map {
             TensorPort(name: (try? tensors[$0].text(3)) ?? "", elementType: .float32, shape: $1)
         }
@@ -180,7 +180,7 @@ package struct DetectionOperator {
     }
 
     /// The maximum number of tables, far more than models have.
-    private static let mostTables = 100_000
+    private static let maximumTables = 100_000
 
     private static func shape(of tensor: FlatBuffer.Table) -> [Int] { (try? tensor.integers(0)) ?? [] }
 
@@ -197,7 +197,7 @@ package struct DetectionOperator {
     /// The values of a constant tensor of 32-bit floats or quantized bytes.
     private static func values(of tensor: FlatBuffer.Table, _ model: FlatBuffer.Table) -> [Float]? {
         guard let index = try? tensor.number(2, UInt32.self),
-            let data = try? model.element(4, Int(index), most: mostTables)?.bytes(0)
+            let data = try? model.element(4, Int(index), maximum: maximumTables)?.bytes(0)
         else { return nil }
         let quantization = quantization(of: tensor)
         switch (try? tensor.number(1, Int8.self)) ?? 0 {

@@ -10,7 +10,7 @@ package enum TFLiteFile {
 
     /// The bytes of a TensorFlow Lite file; nil for other files, and for very large ones. Blocks.
     package static func bytes(_ path: String) -> [UInt8]? {
-        guard ModelFormat(file: path) == .tflite, case .success(let data) = BundleFile.read(path, most: largest)
+        guard ModelFormat(file: path) == .tflite, case .success(let data) = BundleFile.read(path, maximum: largest)
         else { return nil }
         return [UInt8](data)
     }

@@ -12,7 +12,7 @@ package struct TFLiteImporter {
     }
 
     /// The maximum number of suppressions, one after another; each splits a model into two.
-    private static let mostSuppressions = 8
+    private static let maximumSuppressions = 8
 
     /// Reads a file with these bytes. Blocks.
     package func read(_ bytes: [UInt8]) throws(EngineError) -> any ModelFile {
@@ -20,7 +20,7 @@ package struct TFLiteImporter {
         let split = try TFLiteFile.suppression(detection?.file ?? bytes)
         let cut = split?.front ?? detection?.file
         var file = try target.read(source) { (key) throws(EngineError) in try read(bytes, cut: cut, key: key) }
-        if let split { file = try joined(file, split, left: Self.mostSuppressions) }
+        if let split { file = try joined(file, split, left: Self.maximumSuppressions) }
         guard let detection else { return file }
         return try DetectionModelFile(file, detection: detection)
     }
@@ -35,7 +35,7 @@ package struct TFLiteImporter {
         guard left > 1 else {
             throw EngineError(
                 kind: .invalidModel, operation: "read the model file",
-                detail: "it has more than \(Self.mostSuppressions) NON_MAX_SUPPRESSION operators")
+                detail: "it has more than \(Self.maximumSuppressions) NON_MAX_SUPPRESSION operators")
         }
         let next = try TFLiteFile.suppression(bytes)
         var back = try readTemporary(next?.front ?? bytes, integerWeights: nil, key: nil)

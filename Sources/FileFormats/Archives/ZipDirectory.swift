@@ -16,7 +16,7 @@ package struct ZipDirectory {
     /// The offset of the archive in the source, added to the archive's own offsets.
     private let shift: Int
 
-    private static let mostEntries = 1_000
+    private static let maximumEntries = 1_000
     private static let endBytes = 22
 
     /// Nil if the source does not end with an archive.
@@ -35,8 +35,8 @@ package struct ZipDirectory {
         let count = Int(try source.integer(UInt16.self, at: place + 10))
         let size = Int(try source.integer(UInt32.self, at: place + 12))
         let offset = Int(try source.integer(UInt32.self, at: place + 16))
-        guard count <= Self.mostEntries else {
-            throw FormatError("ends in a zip archive of \(count) files: the limit is \(Self.mostEntries)")
+        guard count <= Self.maximumEntries else {
+            throw FormatError("ends in a zip archive of \(count) files: the limit is \(Self.maximumEntries)")
         }
         // The directory immediately precedes its end record. Its recorded offset counts from the start of the archive,
         // wherever that is.
@@ -68,12 +68,12 @@ package struct ZipDirectory {
     }
 
     /// The contents of a file.
-    /// - Parameter most: the maximum size in bytes, compressed or not.
-    package func contents(_ entry: Entry, _ source: ByteSource, most: Int) throws(FormatError) -> [UInt8] {
+    /// - Parameter maximum: the maximum size in bytes, compressed or not.
+    package func contents(_ entry: Entry, _ source: ByteSource, maximum: Int) throws(FormatError) -> [UInt8] {
         guard !entry.isEncrypted else { throw FormatError("has \"\(entry.name)\" encrypted in its zip archive") }
-        guard entry.size <= most, entry.compressedSize <= most else {
+        guard entry.size <= maximum, entry.compressedSize <= maximum else {
             throw FormatError(
-                "has \"\(entry.name)\" of \(max(entry.size, entry.compressedSize)) bytes in its zip archive: the limit is \(most)"
+                "has \"\(entry.name)\" of \(max(entry.size, entry.compressedSize)) bytes in its zip archive: the limit is \(maximum)"
             )
         }
         let (header, overflow) = entry.headerOffset.addingReportingOverflow(shift)
@@ -83,7 +83,7 @@ package struct ZipDirectory {
         let start =
             header + 30 + Int(try source.integer(UInt16.self, at: header + 26))
             + Int(try source.integer(UInt16.self, at: header + 28))
-        let packed = Array(try source.bytes(at: start, count: entry.compressedSize, most: most))
+        let packed = Array(try source.bytes(at: start, count: entry.compressedSize, maximum: maximum))
         switch entry.method {
         case 0: return packed
         case 8:

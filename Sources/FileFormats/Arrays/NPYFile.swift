@@ -8,7 +8,7 @@ package struct NPYFile: Sendable {
     private static let types: [String: NumberType] = [
         "<f4": .float32, "<f8": .float64, "<f2": .float16, "|u1": .uint8, "|i1": .int8,
     ]
-    private static let longestHeader = 65_536, mostAxes = 32
+    private static let longestHeader = 65_536, maximumAxes = 32
 
     package init(_ bytes: [UInt8]) throws(FormatError) {
         guard bytes.starts(with: [0x93, 0x4E, 0x55, 0x4D, 0x50, 0x59]), bytes.count >= 12 else {
@@ -36,7 +36,7 @@ package struct NPYFile: Sendable {
         }
         let texts = extents.filter { !"() ".contains($0) }.split(separator: ",")
         let shape = texts.compactMap { Int($0) }
-        guard shape.count == texts.count, shape.count <= Self.mostAxes else {
+        guard shape.count == texts.count, shape.count <= Self.maximumAxes else {
             throw FormatError("has an invalid shape: \(extents.prefix(60))")
         }
         var count = 1

@@ -13,7 +13,7 @@ package final class ByteSource {
     private var fetches = 0
 
     static let windowBytes = 64 << 10
-    static let mostFetches = 20_000
+    static let maximumFetches = 20_000
 
     /// - Parameter fetch: called with ranges within `0..<count`.
     package init(count: Int, fetch: @escaping (Range<Int>) -> [UInt8]) {
@@ -32,24 +32,24 @@ package final class ByteSource {
     /// Reads exactly the bytes of a range.
     /// - Throws: if the file ends before, or the number of fetches is exceeded.
     package func bytes(
-        at start: Int, count wanted: Int, most: Int = 1 << 20
+        at start: Int, count requestedCount: Int, maximum: Int = 1 << 20
     ) throws(FormatError) -> ArraySlice<UInt8> {
-        guard start >= 0, wanted >= 0, start <= count, wanted <= count - start else {
-            throw FormatError("ends at byte \(count), but it refers to \(wanted) bytes at byte \(start)")
+        guard start >= 0, requestedCount >= 0, start <= count, requestedCount <= count - start else {
+            throw FormatError("ends at byte \(count), but it refers to \(requestedCount) bytes at byte \(start)")
         }
-        guard wanted <= most else {
-            throw FormatError("has a part of \(wanted) bytes at byte \(start): the limit is \(most)")
+        guard requestedCount <= maximum else {
+            throw FormatError("has a part of \(requestedCount) bytes at byte \(start): the limit is \(maximum)")
         }
-        if start < windowStart || start + wanted > windowStart + window.count {
+        if start < windowStart || start + requestedCount > windowStart + window.count {
             fetches += 1
-            guard fetches <= Self.mostFetches else { throw FormatError("contains too many references") }
-            let end = min(count, start + max(wanted, Self.windowBytes))
+            guard fetches <= Self.maximumFetches else { throw FormatError("contains too many references") }
+            let end = min(count, start + max(requestedCount, Self.windowBytes))
             window = fetch(start..<end)
             windowStart = start
-            guard window.count >= wanted else { throw FormatError("became shorter while it was read") }
+            guard window.count >= requestedCount else { throw FormatError("became shorter while it was read") }
         }
         let offset = start - windowStart
-        return window[offset..<offset + wanted]
+        return window[offset..<offset + requestedCount]
     }
 
     /// Reads a little-endian integer.

@@ -6,7 +6,7 @@ package final class FlatBuffer {
     package let range: Range<Int>
     private var tables = 0
 
-    package static let mostTables = 200_000
+    package static let maximumTables = 200_000
 
     /// - Parameters:
     ///   - range: the range of the buffer; nil for the whole source.
@@ -40,7 +40,7 @@ package final class FlatBuffer {
 
     fileprivate func table(at place: Int) throws(FormatError) -> Table {
         tables += 1
-        guard tables <= Self.mostTables else { throw FormatError("has more than \(Self.mostTables) tables") }
+        guard tables <= Self.maximumTables else { throw FormatError("has more than \(Self.maximumTables) tables") }
         let back = Int(try source.integer(Int32.self, at: try check(place, 4)))
         let fields = try check(place - back, 4)
         let bytes = Int(try source.integer(UInt16.self, at: fields))
@@ -98,38 +98,38 @@ extension FlatBuffer {
 
 extension FlatBuffer.Table {
     /// Reads a vector.
-    /// - Parameter most: the maximum number of elements.
+    /// - Parameter maximum: the maximum number of elements.
     package func vector(
-        _ index: Int, elementBytes: Int, most: Int = .max
+        _ index: Int, elementBytes: Int, maximum: Int = .max
     ) throws(FormatError) -> FlatBuffer.Vector? {
         guard let place = try field(index) else { return nil }
         let start = try buffer.follow(place)
         let count = Int(try buffer.source.integer(UInt32.self, at: try buffer.check(start, 4)))
-        guard count <= most else {
-            throw FormatError("has a list of \(count) elements at byte \(start): the limit is \(most)")
+        guard count <= maximum else {
+            throw FormatError("has a list of \(count) elements at byte \(start): the limit is \(maximum)")
         }
         _ = try buffer.check(start + 4, count * elementBytes)
         return FlatBuffer.Vector(start: start + 4, count: count, elementBytes: elementBytes)
     }
 
     /// Reads text of at most one megabyte. Bytes that are not UTF-8 are replaced.
-    package func text(_ index: Int, most: Int = 1 << 20) throws(FormatError) -> String? {
-        guard let vector = try vector(index, elementBytes: 1, most: most) else { return nil }
+    package func text(_ index: Int, maximum: Int = 1 << 20) throws(FormatError) -> String? {
+        guard let vector = try vector(index, elementBytes: 1, maximum: maximum) else { return nil }
         return String(decoding: try buffer.source.bytes(at: vector.start, count: vector.count), as: UTF8.self)
     }
 
     /// Reads a vector of bytes. For a buffer in memory, the result is a slice without a copy.
     package func bytes(_ index: Int) throws(FormatError) -> ArraySlice<UInt8>? {
         guard let vector = try vector(index, elementBytes: 1) else { return nil }
-        return try buffer.source.bytes(at: vector.start, count: vector.count, most: vector.count)
+        return try buffer.source.bytes(at: vector.start, count: vector.count, maximum: vector.count)
     }
 
     /// Reads a vector of numbers.
     package func numbers<T: FixedWidthInteger>(
-        _ index: Int, _ type: T.Type, most: Int = 65_536
+        _ index: Int, _ type: T.Type, maximum: Int = 65_536
     ) throws(FormatError) -> [T]? {
         let size = MemoryLayout<T>.size
-        guard let vector = try vector(index, elementBytes: size, most: most) else { return nil }
+        guard let vector = try vector(index, elementBytes: size, maximum: maximum) else { return nil }
         var values: [T] = []
         values.reserveCapacity(vector.count)
         for element in 0..<vector.count {
@@ -139,29 +139,29 @@ extension FlatBuffer.Table {
     }
 
     package func floats(_ index: Int) throws(FormatError) -> [Float]? {
-        try numbers(index, UInt32.self, most: 4_096)?.map { Float(bitPattern: $0) }
+        try numbers(index, UInt32.self, maximum: 4_096)?.map { Float(bitPattern: $0) }
     }
 
     /// Reads a vector of signed 32-bit numbers.
-    package func integers(_ index: Int, most: Int = 65_536) throws(FormatError) -> [Int]? {
-        try numbers(index, Int32.self, most: most)?.map(Int.init)
+    package func integers(_ index: Int, maximum: Int = 65_536) throws(FormatError) -> [Int]? {
+        try numbers(index, Int32.self, maximum: maximum)?.map(Int.init)
     }
 
-    package func count(_ index: Int, most: Int = 65_536) throws(FormatError) -> Int {
-        try vector(index, elementBytes: 4, most: most)?.count ?? 0
+    package func count(_ index: Int, maximum: Int = 65_536) throws(FormatError) -> Int {
+        try vector(index, elementBytes: 4, maximum: maximum)?.count ?? 0
     }
 
     /// One table of a vector; nil if the vector is shorter.
-    package func element(_ index: Int, _ place: Int, most: Int = 65_536) throws(FormatError) -> FlatBuffer.Table? {
-        guard let vector = try vector(index, elementBytes: 4, most: most), place >= 0, place < vector.count else {
+    package func element(_ index: Int, _ place: Int, maximum: Int = 65_536) throws(FormatError) -> FlatBuffer.Table? {
+        guard let vector = try vector(index, elementBytes: 4, maximum: maximum), place >= 0, place < vector.count else {
             return nil
         }
         return try buffer.table(at: try buffer.follow(vector.start + place * 4))
     }
 
     /// All tables of a vector; nil if the vector is missing.
-    package func tables(_ index: Int, most: Int = 4_096) throws(FormatError) -> [FlatBuffer.Table]? {
-        guard let vector = try vector(index, elementBytes: 4, most: most) else { return nil }
+    package func tables(_ index: Int, maximum: Int = 4_096) throws(FormatError) -> [FlatBuffer.Table]? {
+        guard let vector = try vector(index, elementBytes: 4, maximum: maximum) else { return nil }
         var tables: [FlatBuffer.Table] = []
         for place in 0..<vector.count {
             tables.append(try buffer.table(at: try buffer.follow(vector.start + place * 4)))

@@ -15,11 +15,11 @@ package struct ProtobufField: Sendable, Hashable {
     package let end: Int
 
     /// The maximum size of a key and the number after it, in bytes.
-    package static let mostHeadBytes = 20
+    package static let maximumHeadBytes = 20
 
     /// Reads the field at an offset.
     /// - Parameters:
-    ///   - head: the bytes from `place` on: `mostHeadBytes` of them, or fewer at the end of the message.
+    ///   - head: the bytes from `place` on: `maximumHeadBytes` of them, or fewer at the end of the message.
     ///   - place: the offset of the field. Offsets in the result have the same origin.
     ///   - end: the end of the message.
     package static func read(

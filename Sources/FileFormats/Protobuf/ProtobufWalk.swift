@@ -16,7 +16,7 @@ package struct ProtobufWalk {
     package mutating func next() throws(FormatError) -> ProtobufField? {
         guard position < end else { return nil }
         let (place, end) = (position, end)
-        let head = try source.bytes(at: place, count: min(ProtobufField.mostHeadBytes, end - place))
+        let head = try source.bytes(at: place, count: min(ProtobufField.maximumHeadBytes, end - place))
         let field = try head.withUnsafeBytes { ProtobufField.read($0, at: place, end: end) }.get()
         position = field.end
         return field

@@ -9,7 +9,7 @@ package struct PythonLiteral {
     /// True for YAML's flow style, which has unquoted words.
     private let takesWords: Bool
 
-    private static let mostDepth = 16
+    private static let maximumDepth = 16
 
     package static func read(_ text: String, takesWords: Bool = false) throws(FormatError) -> JSONValue {
         var reader = PythonLiteral(text: Array(text.utf8), takesWords: takesWords)
@@ -45,7 +45,7 @@ package struct PythonLiteral {
     private mutating func value(depth: Int) throws(FormatError) -> JSONValue {
         left -= 1
         guard left >= 0 else { throw FormatError("has more than a million values") }
-        guard depth <= Self.mostDepth else { throw FormatError("is nested more than \(Self.mostDepth) deep") }
+        guard depth <= Self.maximumDepth else { throw FormatError("is nested more than \(Self.maximumDepth) deep") }
         if take("{") { return try object(depth) }
         if take("[") { return try array("]", depth) }
         if take("(") { return try array(")", depth) }

@@ -13,12 +13,12 @@ package struct YAMLSubset {
     private let lines: [Line]
     private var index = 0
 
-    package static let mostBytes = 16 << 20
-    private static let mostDepth = 16
+    package static let maximumBytes = 16 << 20
+    private static let maximumDepth = 16
 
     package static func read(_ bytes: [UInt8]) throws(FormatError) -> JSONValue {
-        guard bytes.count <= mostBytes else {
-            throw FormatError("has \(bytes.count) bytes: the limit is \(mostBytes)")
+        guard bytes.count <= maximumBytes else {
+            throw FormatError("has \(bytes.count) bytes: the limit is \(maximumBytes)")
         }
         var reader = YAMLSubset(lines: try lines(bytes))
         guard let first = reader.lines.first else { return .object([:]) }
@@ -64,7 +64,7 @@ package struct YAMLSubset {
     private static func isItem(_ text: String) -> Bool { text == "-" || text.hasPrefix("- ") }
 
     private mutating func block(indent: Int, depth: Int) throws(FormatError) -> JSONValue {
-        guard depth <= Self.mostDepth else { throw mistake("is nested more than \(Self.mostDepth) deep") }
+        guard depth <= Self.maximumDepth else { throw mistake("is nested more than \(Self.maximumDepth) deep") }
         guard let line else { return .null }
         return Self.isItem(line.text) ? try sequence(indent, depth) : try mapping(indent, depth)
     }
@@ -288,8 +288,8 @@ extension String {
     }
 
     /// The first occurrence of an ASCII text.
-    fileprivate func range(of wanted: String) -> String.Index? {
-        let needle = Array(wanted.utf8)
+    fileprivate func range(of searchedKey: String) -> String.Index? {
+        let needle = Array(searchedKey.utf8)
         var place = utf8.startIndex
         while place != utf8.endIndex {
             if utf8[place...].starts(with: needle) { return place }

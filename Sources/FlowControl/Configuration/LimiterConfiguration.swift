@@ -31,15 +31,15 @@ public struct LimiterConfiguration: Sendable, Hashable {
         expectedServiceTime: Duration = .zero,
         overloadTarget: Duration = .zero
     ) {
-        self.limit = min(max(limit, 1), Self.mostSlots)
-        self.queueCapacity = min(max(queueCapacity, 0), Self.mostSlots)
+        self.limit = min(max(limit, 1), Self.maximumSlots)
+        self.queueCapacity = min(max(queueCapacity, 0), Self.maximumSlots)
         self.maxWait = max(maxWait, .zero)
         self.policy = policy
         self.expectedServiceTime = max(expectedServiceTime, .zero)
         self.overloadTarget = policy == .defer ? max(overloadTarget, .zero) : .zero
     }
 
-    private static let mostSlots = 1_000_000
+    private static let maximumSlots = 1_000_000
 
     /// The number of requests that may wait, given the policy and the maximum wait.
     package var effectiveCapacity: Int {

@@ -15,14 +15,14 @@ public struct LimiterCounters: Sendable, Hashable {
     /// The total time for which the released slots were held, in nanoseconds.
     public package(set) var servedNanoseconds: UInt64 = 0
     /// The largest number of slots in use at one time.
-    public package(set) var mostInFlight = 0
+    public package(set) var peakInFlight = 0
 
     /// The number of requests that got a slot after a wait.
     public package(set) var admittedAfterWait: UInt64 = 0
     /// The total time in the queue of the requests that were admitted after a wait, in nanoseconds.
     public package(set) var waitedNanoseconds: UInt64 = 0
     /// The largest number of requests in the queue at one time.
-    public package(set) var mostWaiting = 0
+    public package(set) var peakWaiting = 0
 
     /// The number of requests refused on arrival because the queue was full, or the predicted wait exceeded the
     /// maximum.

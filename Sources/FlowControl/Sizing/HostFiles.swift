@@ -27,10 +27,10 @@ private func readText(_ path: String) -> String? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    let most = 1 << 20
-    let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
-        while count < most, let base = buffer.baseAddress {
-            let got = read(descriptor, base + count, most - count)
+    let maximum = 1 << 20
+    let bytes = [UInt8](unsafeUninitializedCapacity: maximum) { buffer, count in
+        while count < maximum, let base = buffer.baseAddress {
+            let got = read(descriptor, base + count, maximum - count)
             if got < 0, errno == EINTR { continue }
             guard got > 0 else { return }
             count += got

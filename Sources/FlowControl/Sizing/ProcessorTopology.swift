@@ -52,12 +52,12 @@ public struct ProcessorTopology: Sendable, Hashable {
 
     private static let folder = "/sys/devices/system/node"
     /// The kernel's maximum.
-    private static let mostNodes = 1024
+    private static let maximumNodes = 1024
 
     private static func nodes(_ files: HostFiles, _ groups: ControlGroups) throws(Mistake) -> [Node] {
         // A kernel without NUMA has no such file, and a container may hide it.
         guard let list = files.text(folder + "/online") else { return [] }
-        guard let numbers = CPUList.ranges(list), CPUList.count(numbers) <= mostNodes else {
+        guard let numbers = CPUList.ranges(list), CPUList.count(numbers) <= maximumNodes else {
             throw Mistake(text: "\(folder)/online is not a list of nodes: \"\(list.trimmedASCII.prefix(40))\"")
         }
         guard CPUList.count(numbers) > 1 else { return [] }

@@ -124,8 +124,8 @@ public struct Sizing: Sendable, Hashable {
     private static func streams(threads: Int) -> Derived<Int> {
         // Measured with 16 processors (Benchmarks/results/2026-11-26-streams.md): 1.12 to 1.44 times the answers of
         // half as many streams.
-        let most = StreamPlacement.mostNarrow
-        guard threads > most else {
+        let maximum = StreamPlacement.maximumNarrowStreams
+        guard threads > maximum else {
             return Derived(
                 threads,
                 because: threads == 1
@@ -133,8 +133,8 @@ public struct Sizing: Sendable, Hashable {
                     : "one thread each: parallel predictions do not wait for each other's threads")
         }
         return Derived(
-            max(most, threads / 2),
-            because: "two threads each, or \(most) streams: each stream takes memory for the model's tensors")
+            max(maximum, threads / 2),
+            because: "two threads each, or \(maximum) streams: each stream takes memory for the model's tensors")
     }
 
     private static func threads(_ placement: StreamPlacement, _ topology: ProcessorTopology) -> Derived<Int> {

@@ -13,7 +13,7 @@ struct StreamPlacement {
 
     /// The maximum number of streams of one thread: beyond it, streams get wider first, because each takes memory for
     /// the model's tensors.
-    static let mostNarrow = 16
+    static let maximumNarrowStreams = 16
     /// The width of a stream, in cores, from which on the number of streams grows instead.
     private static let wide = 4
 
@@ -22,7 +22,7 @@ struct StreamPlacement {
         guard let largest = topology.largestNode, threads > largest else { return nil }
         let sizes = topology.nodes.map(\.cores)
         let available = min(threads, sizes.reduce(0, +))
-        let width = min(Self.wide, (available + Self.mostNarrow - 1) / Self.mostNarrow, largest)
+        let width = min(Self.wide, (available + Self.maximumNarrowStreams - 1) / Self.maximumNarrowStreams, largest)
         // Try similar widths, which may leave fewer cores idle: a node of ten has two streams of five.
         let widths = width == 1 ? [1] : [width, width + 1, width - 1]
         let streams = widths.map { width in

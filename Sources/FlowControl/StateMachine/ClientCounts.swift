@@ -12,9 +12,9 @@ package struct ClientCounts: Sendable {
     }
 
     private var entries: [UInt64: Entry] = [:]
-    private var sweptAt = MonotonicInstant(nanoseconds: 0)
+    private var lastSweep = MonotonicInstant(nanoseconds: 0)
     /// The maximum number of clients counted: it bounds the memory for any number of addresses.
-    package static let most = 16_384
+    package static let maximum = 16_384
     private static let second: UInt64 = 1_000_000_000
 
     package init() {}
@@ -33,16 +33,17 @@ package struct ClientCounts: Sendable {
         let due = max(entries[client]?.due ?? now, now)
         let ahead = due.nanoseconds(since: now)
         // At least one request at a time, for any rate.
-        let most = max(Self.second, interval)
-        if ahead &+ interval > most { return ahead &+ interval &- most }
+        let maximum = max(Self.second, interval)
+        if ahead &+ interval > maximum { return ahead &+ interval &- maximum }
         entries[client, default: Entry()].due = due + .nanoseconds(Int64(interval))
         return nil
     }
 
-    /// Counts the start of a request; returns false if the client has `most` in flight. After true, call ``leave(_:)``.
-    package mutating func enter(_ client: UInt64, most: Int, at now: MonotonicInstant) -> Bool {
+    /// Counts the start of a request; returns false if the client has `maximum` in flight. After true, call
+    /// ``leave(_:)``.
+    package mutating func enter(_ client: UInt64, maximum: Int, at now: MonotonicInstant) -> Bool {
         guard makeRoom(for: client, at: now) else { return true }
-        guard inFlight(of: client) < most else { return false }
+        guard inFlight(of: client) < maximum else { return false }
         entries[client, default: Entry()].inFlight += 1
         return true
     }
@@ -55,10 +56,10 @@ package struct ClientCounts: Sendable {
     /// True if the client can be counted. Removes clients that have no request in flight and are not ahead of their
     /// rate, at most once a second.
     private mutating func makeRoom(for client: UInt64, at now: MonotonicInstant) -> Bool {
-        if entries[client] != nil || entries.count < Self.most { return true }
-        guard now.nanoseconds(since: sweptAt) >= Self.second else { return false }
-        sweptAt = now
+        if entries[client] != nil || entries.count < Self.maximum { return true }
+        guard now.nanoseconds(since: lastSweep) >= Self.second else { return false }
+        lastSweep = now
         entries = entries.filter { $0.value.inFlight > 0 || $0.value.due > now }
-        return entries.count < Self.most
+        return entries.count < Self.maximum
     }
 }

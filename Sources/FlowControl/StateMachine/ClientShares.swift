@@ -31,16 +31,16 @@ package struct ClientShares: Sendable {
     /// The maximum time, in nanoseconds, by which a client without waiters may be ahead of the others when a queue
     /// begins: about the cost of its requests in flight, so that a client whose last waiter was just served loses
     /// nothing.
-    private static let mostSaved: Int64 = 200_000_000
+    private static let maximumSaved: Int64 = 200_000_000
 
     /// Counts a request of the client that arrives. Unused time is not credited: a client without requests starts now,
-    /// one without waiters at most `mostSaved` before.
+    /// one without waiters at most `maximumSaved` before.
     package mutating func begin(_ client: Int, hasWaiters: Bool) {
         if client >= clients.count {
             clients.append(contentsOf: repeatElement(Client(), count: client + 1 - clients.count))
         }
         if clients[client].requests == 0 { clients[client].start = max(clients[client].start, now) }
-        if !hasWaiters { clients[client].start = max(clients[client].start, now - Self.mostSaved) }
+        if !hasWaiters { clients[client].start = max(clients[client].start, now - Self.maximumSaved) }
         clients[client].requests += 1
     }
 

@@ -58,13 +58,13 @@ package struct ExpiryHeap: Sendable {
     private mutating func siftDown(from start: Int) {
         var parent = start
         while true {
-            var least = parent
+            var minimum = parent
             for child in 2 * parent + 1...2 * parent + 2 where child < entries.count {
-                if entries[child].at < entries[least].at { least = child }
+                if entries[child].at < entries[minimum].at { minimum = child }
             }
-            guard least != parent else { return }
-            entries.swapAt(parent, least)
-            parent = least
+            guard minimum != parent else { return }
+            entries.swapAt(parent, minimum)
+            parent = minimum
         }
     }
 }

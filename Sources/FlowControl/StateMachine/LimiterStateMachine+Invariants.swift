@@ -6,7 +6,7 @@ extension LimiterStateMachine {
         guard inFlight >= 0 else { return "\(inFlight) in flight" }
         if inFlight < configuration.limit {
             if queue.waiting(isLong: false) > 0 { return "\(waiting) wait although a slot is free" }
-            if longInFlight < mostLong, waiting > 0 { return "\(waiting) long ones wait although a slot is free" }
+            if longInFlight < maximumLong, waiting > 0 { return "\(waiting) long ones wait although a slot is free" }
         }
         if longInFlight < 0 || longInFlight > inFlight { return "\(longInFlight) long of \(inFlight) in flight" }
         if waiting > configuration.effectiveCapacity { return "\(waiting) wait, over the capacity" }
@@ -30,7 +30,7 @@ extension LimiterStateMachine {
     private func expiryViolation(_ tickets: [WaiterTicket]) -> String? {
         let live = expiries.heap.entries.map(\.ticket).filter(queue.contains)
         guard live.count == tickets.count, Set(live) == Set(tickets) else { return "a waiter has no expiry, or two" }
-        if expiries.heap.count > 2 * counters.mostWaiting + 34 {
+        if expiries.heap.count > 2 * counters.peakWaiting + 34 {
             return "stale expiries pile up: \(expiries.heap.count)"
         }
         guard let first = expiries.heap.entries.filter({ queue.contains($0.ticket) }).map(\.at).min() else {

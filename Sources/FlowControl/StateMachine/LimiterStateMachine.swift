@@ -84,7 +84,7 @@ package struct LimiterStateMachine<Waiter> {
     package var isOpen: Bool { phase == .accepting && slots.isFree && slots.allowsLong }
     package var isDrained: Bool { phase == .drained }
     /// The maximum number of slots held by long requests.
-    var mostLong: Int { slots.mostLong }
+    var maximumLong: Int { slots.maximumLong }
     /// True if the queue is bounded by time instead of capacity.
     package var isOverloaded: Bool { overload.isOverloaded }
 
@@ -153,7 +153,7 @@ package struct LimiterStateMachine<Waiter> {
         guard queue.contains(ticket) else { return effects }
         let waited = now.nanoseconds(since: queue.arrival(of: ticket).at)
         leave(ticket, .cancelled, &effects)
-        if overload.departed(after: waited, at: now) { setAsideLate(at: now) }
+        if overload.departed(after: waited, at: now) { deferLate(at: now) }
         return effects
     }
 
@@ -207,7 +207,7 @@ package struct LimiterStateMachine<Waiter> {
         grantFreeSlots(at: now, &effects)
         while queue.count > configuration.effectiveCapacity {
             let next = configuration.policy == .dropOldest ? queue.oldest : queue.newest
-            guard let ticket = next ?? queue.newestAside else { break }
+            guard let ticket = next ?? queue.newestDeferred else { break }
             leave(ticket, .displaced(predictedWait: predictedWait(at: now)), &effects)
         }
         return effects
@@ -219,7 +219,7 @@ package struct LimiterStateMachine<Waiter> {
     ) -> LimiterEffects<Waiter> {
         var effects = expireDue(at: now)
         if phase == .accepting { phase = .draining }
-        while refusingWaiters, let ticket = queue.oldest ?? queue.newestAside { leave(ticket, .draining, &effects) }
+        while refusingWaiters, let ticket = queue.oldest ?? queue.newestDeferred { leave(ticket, .draining, &effects) }
         completeDrain(&effects)
         return effects
     }
@@ -282,7 +282,7 @@ package struct LimiterStateMachine<Waiter> {
 
     private mutating func takeSlot(at now: MonotonicInstant, waited: UInt64, _ claim: Claim) -> Grant {
         slots.take(isLong: claim.isLong, at: now)
-        counters.mostInFlight = max(counters.mostInFlight, inFlight)
+        counters.peakInFlight = max(counters.peakInFlight, inFlight)
         let cost = max(claim.work, slots.boundedServiceTime)
         shares.serve(claim.client, cost: cost)
         queue.move(claim.client, to: shares.start(of: claim.client))
@@ -299,7 +299,7 @@ package struct LimiterStateMachine<Waiter> {
             WaiterQueue<Waiter>.Arrival(at: now, expiresByDeadline: expiry < patience, claim: claim),
             start: shares.start(of: claim.client))
         expiries.insert(ticket, at: expiry, of: queue)
-        counters.mostWaiting = max(counters.mostWaiting, queue.count)
+        counters.peakWaiting = max(counters.peakWaiting, queue.count)
         return ticket
     }
 
@@ -317,11 +317,11 @@ package struct LimiterStateMachine<Waiter> {
     private mutating func next(at now: MonotonicInstant) -> WaiterTicket? {
         let allowsLong = slots.allowsLong
         let turn = queue.next(allowingLong: allowsLong)
-        if let aside = queue.oldestAside(allowingLong: allowsLong) {
+        if let aside = queue.oldestDeferred(allowingLong: allowsLong) {
             if asideTurns.isNext(hasOthers: turn != nil) { return aside }
         }
         guard let turn, let oldest = queue.oldest(of: turn) else { return nil }
-        guard overload.prefersYoung(over: now.nanoseconds(since: queue.arrival(of: oldest).at), at: now) else {
+        guard overload.prefersYounger(over: now.nanoseconds(since: queue.arrival(of: oldest).at), at: now) else {
             return oldest
         }
         let timeToWait = overload.timeToWait(service: slots.serviceTime)
@@ -350,7 +350,7 @@ package struct LimiterStateMachine<Waiter> {
     ) -> AdmissionError {
         counters.count(refusal: error)
         if case .queueFull = error, configuration.policy == .defer, overload.foundFull(at: now) {
-            setAsideLate(at: now)
+            deferLate(at: now)
         }
         guard case .overloaded(let wait, _) = error else { return error }
         return .overloaded(predictedWait: wait, retryAfter: overload.retryAfter())
@@ -358,12 +358,12 @@ package struct LimiterStateMachine<Waiter> {
 
     /// Sets late waiters aside when overload begins. The youngest waiters whose answers are predicted within the target
     /// keep their turns. The others were accepted and are answered too, but no longer delay them.
-    private mutating func setAsideLate(at now: MonotonicInstant) {
+    private mutating func deferLate(at now: MonotonicInstant) {
         guard configuration.policy == .defer else { return }
         while let oldest = queue.oldest,
             Double(slots.predictedWait(ahead: queue.count - queue.aside - 1, at: now)) > longestWait
         {
-            queue.setAside(oldest)
+            queue.deferTurn(oldest)
         }
     }
 
@@ -378,7 +378,7 @@ package struct LimiterStateMachine<Waiter> {
             leave(
                 ticket,
                 arrival.expiresByDeadline ? .deadlineExceeded : .waitTimedOut(.nanoseconds(clamping: waited)), &effects)
-            if overload.departed(after: waited, at: now) { setAsideLate(at: now) }
+            if overload.departed(after: waited, at: now) { deferLate(at: now) }
         }
         return effects
     }

@@ -51,13 +51,13 @@ package struct LoadMeter: Sendable {
     }
 
     /// True if arrivals do not exceed completions.
-    package func isSettled(at now: MonotonicInstant) -> Bool {
+    package func isStable(at now: MonotonicInstant) -> Bool {
         let left = fading(to: now)
         return arrivals * left <= completions * left * 1.02 + 1
     }
 
     /// True if many arrivals leave again before they get a slot.
-    package func losesPatience(at now: MonotonicInstant) -> Bool {
+    package func isAbandoned(at now: MonotonicInstant) -> Bool {
         let left = fading(to: now)
         return departures * left > max(3, arrivals * left / 30)
     }

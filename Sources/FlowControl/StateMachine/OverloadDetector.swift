@@ -33,9 +33,9 @@ package struct OverloadDetector: Sendable {
     /// The time since which every arriving request must wait for more than a short time.
     private var queuedSince: MonotonicInstant?
     /// The time since which no more requests arrive than are answered.
-    private var settledSince: MonotonicInstant?
+    private var stableSince: MonotonicInstant?
     private var refusals: UInt64 = 0
-    /// The number of times, modulo `turnsOfTheYoung`, that a younger waiter went before one with a far too long wait.
+    /// The number of times, modulo `youngTurns`, that a younger waiter went before one with a far too long wait.
     private var passedOver = 0
 
     /// The minimum time, in nanoseconds, for which the queue must be full: a single burst fills it only briefly.
@@ -47,13 +47,13 @@ package struct OverloadDetector: Sendable {
     private static let shortPart: UInt64 = 8
     /// If the wait exceeds this many targets, most waiters are late in any case.
     private static let savable: UInt64 = 2
-    private static let settledLongEnough: UInt64 = 1_000_000_000
+    private static let stableLongEnough: UInt64 = 1_000_000_000
     /// The minimum time, in nanoseconds, without a slot in use that ends overload: under overload, the next request
     /// waits already.
     private static let idleLongEnough: UInt64 = 100_000_000
     /// A wait of this many targets is far too long.
     private static let farTooLong: UInt64 = 5
-    private static let turnsOfTheYoung = 4
+    private static let youngTurns = 4
     /// The fraction of the target that predictions aim at, so that slower requests are still within the target.
     private static let share = 0.8
 
@@ -91,7 +91,7 @@ package struct OverloadDetector: Sendable {
         meter.arrived(at: now)
         recent.arrived(at: now)
         steady.arrived(at: now)
-        settle(at: now)
+        leaveIfStable(at: now)
     }
 
     package mutating func completed(at now: MonotonicInstant, interval: Double) {
@@ -99,7 +99,7 @@ package struct OverloadDetector: Sendable {
         meter.completed(at: now, interval: interval)
         recent.completed(at: now, interval: interval)
         steady.completed(at: now, interval: interval)
-        settle(at: now)
+        leaveIfStable(at: now)
     }
 
     /// Records that a request was refused because the queue is full. Returns true if overload begins.
@@ -139,28 +139,28 @@ package struct OverloadDetector: Sendable {
     package mutating func departed(after waited: UInt64, at now: MonotonicInstant) -> Bool {
         guard isOn, waited > target else { return false }
         meter.departed(at: now)
-        return !isOverloaded && meter.losesPatience(at: now) && enter(at: now)
+        return !isOverloaded && meter.isAbandoned(at: now) && enter(at: now)
     }
 
     private mutating func enter(at now: MonotonicInstant) -> Bool {
         guard meter.isGrowing(at: now) else { return false }
         isOverloaded = true
-        settledSince = nil
+        stableSince = nil
         return true
     }
 
-    private mutating func settle(at now: MonotonicInstant) {
+    private mutating func leaveIfStable(at now: MonotonicInstant) {
         guard isOverloaded else { return }
-        guard meter.isSettled(at: now) else {
-            settledSince = nil
+        guard meter.isStable(at: now) else {
+            stableSince = nil
             return
         }
-        let since = settledSince ?? now
-        settledSince = since
-        guard now.nanoseconds(since: since) >= Self.settledLongEnough else { return }
+        let since = stableSince ?? now
+        stableSince = since
+        guard now.nanoseconds(since: since) >= Self.stableLongEnough else { return }
         isOverloaded = false
         fullSince = nil
-        settledSince = nil
+        stableSince = nil
     }
 
     // MARK: Queries
@@ -168,13 +168,13 @@ package struct OverloadDetector: Sendable {
     /// True if a waiter that can still be answered in time should go before one that has waited `waited` nanoseconds.
     /// If that wait is far too long, every fourth call returns false, so that patient clients whose number only grows
     /// are not starved.
-    package mutating func prefersYoung(over waited: UInt64, at now: MonotonicInstant) -> Bool {
+    package mutating func prefersYounger(over waited: UInt64, at now: MonotonicInstant) -> Bool {
         guard isOn, !isOverloaded, waited > target else { return false }
-        guard recent.isGrowing(at: now) || !meter.isSettled(at: now) && steady.isGrowing(by: 0.03, at: now) else {
+        guard recent.isGrowing(at: now) || !meter.isStable(at: now) && steady.isGrowing(by: 0.03, at: now) else {
             return false
         }
         guard waited / Self.farTooLong > target else { return true }
-        passedOver = (passedOver + 1) % Self.turnsOfTheYoung
+        passedOver = (passedOver + 1) % Self.youngTurns
         return passedOver > 0
     }
 

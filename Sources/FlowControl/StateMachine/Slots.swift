@@ -25,9 +25,9 @@ package struct Slots: Sendable {
     /// True if a slot is free, for some request.
     package var isFree: Bool { inUse < limit }
     /// True if long requests may have another slot, once one is free.
-    package var allowsLong: Bool { longInUse < mostLong }
+    package var allowsLong: Bool { longInUse < maximumLong }
     /// The maximum number held by long requests.
-    package var mostLong: Int { max(1, limit * 2 / 3) }
+    package var maximumLong: Int { max(1, limit * 2 / 3) }
 
     /// Takes a slot.
     package mutating func take(isLong: Bool, at now: MonotonicInstant) {

@@ -63,14 +63,14 @@ package struct TurnHeap: Sendable {
     private mutating func siftDown(from start: Int) {
         var parent = start
         while true {
-            var least = parent
+            var minimum = parent
             for child in 2 * parent + 1...2 * parent + 2
-            where child < turns.count && turns[child].precedes(turns[least]) {
-                least = child
+            where child < turns.count && turns[child].precedes(turns[minimum]) {
+                minimum = child
             }
-            guard least != parent else { return }
-            swap(parent, least)
-            parent = least
+            guard minimum != parent else { return }
+            swap(parent, minimum)
+            parent = minimum
         }
     }
 

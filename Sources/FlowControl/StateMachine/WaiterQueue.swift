@@ -115,14 +115,14 @@ package struct WaiterQueue<Waiter> {
     }
 
     /// The first waiter that was set aside.
-    package func oldestAside(allowingLong: Bool) -> WaiterTicket? {
+    package func oldestDeferred(allowingLong: Bool) -> WaiterTicket? {
         guard allowingLong, let long = ticket(at: lists[1].head) else { return ticket(at: lists[0].head) }
         guard let usual = ticket(at: lists[0].head) else { return long }
         return arrival(of: long).at < arrival(of: usual).at ? long : usual
     }
 
     /// The last waiter that was set aside.
-    package var newestAside: WaiterTicket? { ticket(at: lists[0].tail) ?? ticket(at: lists[1].tail) }
+    package var newestDeferred: WaiterTicket? { ticket(at: lists[0].tail) ?? ticket(at: lists[1].tail) }
 
     /// The number of a client's waiters that are not set aside, and the number of clients with such waiters (a client
     /// with normal and long ones counts twice).
@@ -180,7 +180,7 @@ package struct WaiterQueue<Waiter> {
     }
 
     /// Removes the turn of a waiter. The queue must contain it, and this must be called only once for it.
-    package mutating func setAside(_ ticket: WaiterTicket) {
+    package mutating func deferTurn(_ ticket: WaiterTicket) {
         unlink(ticket.index)
         append(ticket.index, toList: entries[ticket.index].arrival.claim.isLong ? 1 : 0)
     }

@@ -14,7 +14,7 @@ final class AnswerBudget: Sendable {
 
     private let loops: Int
     /// Calls each event loop to close clients that do not read; each calls `done`.
-    private let askers = Guarded<[@Sendable (_ done: @escaping @Sendable () -> Void) -> Void]>([])
+    private let shedders = Guarded<[@Sendable (_ done: @escaping @Sendable () -> Void) -> Void]>([])
 
     /// A budget of `total` bytes, shared by `loops` event loops.
     init(total: Int, loops: Int) {
@@ -37,17 +37,18 @@ final class AnswerBudget: Sendable {
     /// True if the counted bytes exceed the limit, less the eighth of it that is reserved for `unseen`.
     var isExceeded: Bool { used > total - total / 8 }
 
-    /// Registers an event loop. `ask` is called, from any thread, when the loop must close clients that do not read.
-    func listen(_ ask: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> Void) {
-        askers.withLock { $0.append(ask) }
+    /// Registers an event loop. `callback` is called, from any thread, when the loop must close clients that do not
+    /// read.
+    func listen(_ callback: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> Void) {
+        shedders.withLock { $0.append(callback) }
     }
 
     /// Asks all loops to close clients that do not read. Calls `done`, from any thread, when all loops have answered.
-    func askAll(_ done: @escaping @Sendable () -> Void) {
-        let asked = askers.withLock { $0 }
-        let left = Guarded(asked.count)
-        for ask in asked {
-            ask {
+    func shedAll(_ done: @escaping @Sendable () -> Void) {
+        let callbacks = shedders.withLock { $0 }
+        let left = Guarded(callbacks.count)
+        for callback in callbacks {
+            callback {
                 let isLast = left.withLock { left in
                     left -= 1
                     return left == 0

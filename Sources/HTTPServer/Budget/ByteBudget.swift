@@ -36,7 +36,7 @@ package final class ByteBudget: Sendable {
     private let total: Atomic<Int>
     private let largest: Atomic<Int>
     private let state = Guarded(State())
-    private let halfTaken = Atomic<Bool>(false)
+    private let halfUsed = Atomic<Bool>(false)
     /// True if a body overdraws. Written only with the lock held.
     private let isOverdrawn = Atomic<Bool>(false)
     private let subscribers = Guarded<[Subscriber]>([])
@@ -82,7 +82,7 @@ package final class ByteBudget: Sendable {
     package var used: Int { state.withLock { $0.used } }
 
     /// True if more than half of the budget is in use. Read for each head, so it takes no lock.
-    package var isHalfTaken: Bool { halfTaken.load(ordering: .relaxed) }
+    package var isHalfUsed: Bool { halfUsed.load(ordering: .relaxed) }
 
     /// True if a request for memory was refused since memory was last released.
     package var isShort: Bool { state.withLock { $0.isShort } }
@@ -157,7 +157,7 @@ package final class ByteBudget: Sendable {
     /// Takes `bytes` for something other than a body; releases them if negative.
     /// - Parameter beginnings: the change of the bytes that arrived with the heads of bodies that wait for room.
     /// - Returns: false if there is no room for one of the two; then nothing is changed.
-    package func changeBeside(_ bytes: Int, beginnings: Int = 0, _ share: Share = .unbounded) -> Bool {
+    package func changeBoth(_ bytes: Int, beginnings: Int = 0, _ share: Share = .unbounded) -> Bool {
         let isTaken = state.withLock { state in
             let bound =
                 switch share {
@@ -166,7 +166,7 @@ package final class ByteBudget: Sendable {
                 case .unbounded: Int.max
                 }
             if bytes > 0, bound < state.used + bytes { return false }
-            if beginnings > 0, share != .unbounded, state.beginnings + beginnings > mostBeginnings { return false }
+            if beginnings > 0, share != .unbounded, state.beginnings + beginnings > maximumBeginnings { return false }
             state.beginnings += beginnings
             if bytes > 0 { use(bytes, &state) }
             return true
@@ -176,7 +176,7 @@ package final class ByteBudget: Sendable {
     }
 
     /// The limit of `beginnings`. Not too small, so that some bodies can wait even with a small budget.
-    private var mostBeginnings: Int {
+    private var maximumBeginnings: Int {
         let total = total.load(ordering: .relaxed)
         return max(total / 8, min(total / 4, 512 << 10))
     }
@@ -211,7 +211,7 @@ package final class ByteBudget: Sendable {
     private func use(_ bytes: Int, _ state: inout State) {
         state.used += bytes
         let isHalf = state.used > limits.total / 2
-        if isHalf != halfTaken.load(ordering: .relaxed) { halfTaken.store(isHalf, ordering: .relaxed) }
+        if isHalf != halfUsed.load(ordering: .relaxed) { halfUsed.store(isHalf, ordering: .relaxed) }
     }
 
     private func giveBack(_ bytes: Int, of body: ObjectIdentifier?, isEnd: Bool = false) {

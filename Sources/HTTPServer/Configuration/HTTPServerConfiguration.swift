@@ -46,7 +46,7 @@ public struct HTTPServerConfiguration: Sendable {
     /// The maximum wait of a body for room under `maxTotalBodyBytes`, after which the answer is 503.
     public var bodyBudgetTimeout: Duration = .seconds(30)
     /// The wait of a body for room after which slower ones are refused for it.
-    public var bodyPatience: Duration = .milliseconds(250)
+    public var bodyMemoryTimeout: Duration = .milliseconds(250)
     /// The maximum time in which a client reads nothing of its answer.
     public var writeTimeout: Duration = .seconds(30)
     /// Silence after which a lingering connection (answered, not to be used again) is closed.

@@ -32,7 +32,7 @@ final class Connection {
     /// The parser, at its position within `leftover`; nil before the first byte of a request.
     var parser: RequestParser?
     /// True if the request that waits for an ordinary place is a HEAD request: a refusal then has no body.
-    var asksForHead = false
+    var isHeadRequest = false
     /// The time of the first byte of the request that is being received; 0 if no byte has arrived.
     var firstByte: UInt64 = 0
 
@@ -51,7 +51,7 @@ final class Connection {
     /// The bytes that the socket has not accepted yet.
     var output = PendingOutput()
     /// True if the loop will measure the kernel's send buffer.
-    var isToBeMeasured = false
+    var needsMeasuring = false
     /// The records of answers that are rendered and not completely sent.
     var ending: [ExchangeRecord] = []
 

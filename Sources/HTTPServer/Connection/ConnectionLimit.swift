@@ -4,19 +4,19 @@ import Synchronization
 /// thread.
 final class ConnectionLimit: Sendable {
     private let loops: Int
-    private let most: Atomic<Int>
+    private let maximum: Atomic<Int>
 
     /// - Parameter loops: the number of event loops; each gets an equal share.
-    init(_ most: Int, loops: Int) {
+    init(_ maximum: Int, loops: Int) {
         self.loops = max(1, loops)
-        self.most = Atomic(most)
+        self.maximum = Atomic(maximum)
     }
 
     /// The maximum of one event loop: at least 1.
-    var perLoop: Int { max(1, most.load(ordering: .relaxed) / loops) }
+    var perLoop: Int { max(1, maximum.load(ordering: .relaxed) / loops) }
     /// The maximum of all event loops together.
     var total: Int { perLoop * loops }
 
     /// Changes the maximum. Connections above a lower maximum are closed only as new ones arrive.
-    func use(_ most: Int) { self.most.store(most, ordering: .relaxed) }
+    func use(_ maximum: Int) { self.maximum.store(maximum, ordering: .relaxed) }
 }

@@ -241,7 +241,7 @@ package struct ConnectionMachine: Sendable {
             deadline = now &+ policy.writeTimeout
         }
         return AnswerPlan(
-            keepAlive: keep, sayKeepAlive: keep && traits.isHTTP10, omitBody: hadRequest && traits.isHead)
+            keepAlive: keep, sendsKeepAlive: keep && traits.isHTTP10, omitBody: hadRequest && traits.isHead)
     }
 
     /// Waits for the socket, which accepts no more bytes at the moment. If the connection is idle or reads a head

@@ -12,7 +12,7 @@ package struct ConnectionPolicy: Sendable {
     package var bodyTimeout: UInt64
     package var bodyBudgetTimeout: UInt64
     /// The time that a body waits for room before slower bodies are refused.
-    package var bodyPatience: UInt64
+    package var bodyMemoryTimeout: UInt64
     package var writeTimeout: UInt64
     package var lingerTimeout: UInt64
     package var lingerTotal: UInt64
@@ -29,7 +29,7 @@ package struct ConnectionPolicy: Sendable {
         bodyBytesPerGrace = overflow ? .max : product / 1000
         bodyTimeout = nanoseconds(configuration.bodyTimeout)
         bodyBudgetTimeout = nanoseconds(configuration.bodyBudgetTimeout)
-        bodyPatience = nanoseconds(configuration.bodyPatience)
+        bodyMemoryTimeout = nanoseconds(configuration.bodyMemoryTimeout)
         writeTimeout = nanoseconds(configuration.writeTimeout)
         lingerTimeout = nanoseconds(configuration.lingerTimeout)
         lingerTotal = nanoseconds(configuration.lingerTotal)

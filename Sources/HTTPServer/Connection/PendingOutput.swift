@@ -5,19 +5,19 @@ struct PendingOutput {
     private var offset = 0
 
     /// The memory of the pieces, in bytes. A piece is held until all of it is sent.
-    private(set) var held = 0
+    private(set) var heldBytes = 0
 
     var isEmpty: Bool { pieces.isEmpty }
 
     /// The number of bytes that are not sent.
-    var count: Int { held - offset }
+    var count: Int { heldBytes - offset }
 
     /// Appends bytes, of which the first `sent` have been sent already.
     mutating func append(_ bytes: [UInt8], sent: Int = 0) {
         guard sent < bytes.count else { return }
         if pieces.isEmpty { offset = sent }
         pieces.append(bytes)
-        held += bytes.count
+        heldBytes += bytes.count
     }
 
     /// Sends bytes until the queue is empty or `send` fails. `send` returns how many bytes it accepted, or a negated
@@ -29,7 +29,7 @@ struct PendingOutput {
             offset += taken
             if offset >= first.count {
                 pieces.removeFirst()
-                held -= first.count
+                heldBytes -= first.count
                 offset = 0
             }
         }

@@ -21,7 +21,7 @@ package struct BodyShortage: Sendable {
     /// A body found no room. `releases`: the number of releases of the budget.
     package mutating func began(releases: @autoclosure () -> Int, policy: ConnectionPolicy, now: UInt64) {
         guard checkAt == nil else { return }
-        checkAt = now &+ policy.bodyPatience
+        checkAt = now &+ policy.bodyMemoryTimeout
         lastReleases = (releases(), now)
     }
 
@@ -30,15 +30,15 @@ package struct BodyShortage: Sendable {
 
     /// There is room, but `waiting` bodies have not got it yet: keeps the count of shortages until they have.
     package mutating func foundRoom(waiting: Int, policy: ConnectionPolicy, now: UInt64) {
-        checkAt = waiting > 0 ? now &+ policy.bodyPatience / 2 : nil
+        checkAt = waiting > 0 ? now &+ policy.bodyMemoryTimeout / 2 : nil
         if waiting == 0 { shortages = 0 }
     }
 
     /// There is still no room in a budget of `total` bytes. Returns the bodies that are refused now.
     package mutating func foundNone(releases: Int, total: Int, policy: ConnectionPolicy, now: UInt64) -> Round {
-        let slowAfter = max(policy.bodyPatience / 2, EvictionMachine.slowAfter >> UInt64(min(shortages, 8)))
+        let slowAfter = max(policy.bodyMemoryTimeout / 2, EvictionMachine.slowAfter >> UInt64(min(shortages, 8)))
         shortages += 1
-        checkAt = now &+ policy.bodyPatience / (shortages > 3 ? 4 : 2)
+        checkAt = now &+ policy.bodyMemoryTimeout / (shortages > 3 ? 4 : 2)
         if lastReleases.count != releases || lastReleases.since == 0 { lastReleases = (releases, now) }
         return Round(slowAfter: slowAfter, wanted: max(1 << 20, total / 4))
     }

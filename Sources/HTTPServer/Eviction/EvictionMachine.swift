@@ -30,10 +30,10 @@ package struct EvictionMachine: Sendable {
     /// By descriptor.
     private var standings: [Standing] = []
     /// The state of the request to the other loops to close readers, made once only recent readers are left here.
-    package var others = Others.unasked
+    package var others = Others.notRequested
 
     package enum Others: Sendable {
-        case unasked
+        case notRequested
         /// The other loops were asked to close clients that do not read.
         case asked(at: UInt64)
         case shed
@@ -83,7 +83,7 @@ package struct EvictionMachine: Sendable {
         if phase == .body || bodies.count > 0 {
             Self.place(id, in: &bodies, &standings[Int(id)], if: phase == .body && !isReserved, now: now)
         }
-        if phase.isLeaving, hasTaken { leaving.append(id) } else { leaving.remove(id) }
+        if phase.isRetiring, hasTaken { leaving.append(id) } else { leaving.remove(id) }
     }
 
     /// A client has sent `count` bytes of its body.
@@ -126,7 +126,7 @@ package struct EvictionMachine: Sendable {
         if phase == .idle, !idle.contains(id) {
             idle.append(id)
             standings[Int(id)].progressAt = now
-        } else if phase.isLeaving {
+        } else if phase.isRetiring {
             leaving.append(id)
         }
     }
@@ -161,5 +161,5 @@ package struct EvictionMachine: Sendable {
 
 extension ConnectionMachine.Phase {
     /// True if the connection was answered and its client still sends.
-    fileprivate var isLeaving: Bool { self == .skipping || self == .lingering }
+    fileprivate var isRetiring: Bool { self == .skipping || self == .lingering }
 }

@@ -41,13 +41,13 @@ package struct EvictionSearch: Sendable {
     }
 
     /// The maximum number of sockets that are read, and of readers that are measured.
-    private static let most = 64
+    private static let maximum = 64
 
     private let policy: ConnectionPolicy
     private var stage = Stage.leaving
     /// The first connection of the current queue, once it was measured.
     private var measured: Int32?
-    private var looksLeft = Self.most
+    private var looksLeft = Self.maximum
     private var sparesRecent = false
 
     /// A search that begins.
@@ -75,7 +75,7 @@ package struct EvictionSearch: Sendable {
                 stage = looksLeft > 0 ? .idle : .bodies
             case .bodies:
                 guard let id = machine.slowestBody(now: now) else {
-                    stage = .readers(left: min(Self.most, machine.readers.count))
+                    stage = .readers(left: min(Self.maximum, machine.readers.count))
                     continue
                 }
                 stage = .body(id)
@@ -85,17 +85,17 @@ package struct EvictionSearch: Sendable {
                 return .refuseBody(id, machine[id].queued > 0 ? .evicted : .finished)
             case .readers(let left):
                 // Each reader holds an answer, which its client has had time to begin to take.
-                guard left > 0, let id = machine.slowestReader(after: policy.bodyPatience, now: now) else {
+                guard left > 0, let id = machine.slowestReader(after: policy.bodyMemoryTimeout, now: now) else {
                     return .stop
                 }
                 stage = .reader(id, left: left - 1)
                 return .measure(id)
             case .reader(let id, let left):
                 stage = .readers(left: left)
-                guard machine.slowestReader(after: policy.bodyPatience, now: now) == id else { continue }
+                guard machine.slowestReader(after: policy.bodyMemoryTimeout, now: now) == id else { continue }
                 // Spare it only for the write timeout: a client could take a byte now and then for ever.
                 let standing = machine[id]
-                guard standing.takesLittle(now: now), now &- standing.progressAt < policy.writeTimeout else {
+                guard standing.readsSlowly(now: now), now &- standing.progressAt < policy.writeTimeout else {
                     return .close(id)
                 }
                 machine.readers.moveToEnd(id)

@@ -18,14 +18,14 @@ package struct ReaderSearch: Sendable {
     }
 
     /// The maximum number of sockets measured per search, which takes some tenths of a millisecond.
-    package static let most = 1024
+    package static let maximum = 1024
     /// The maximum wait for other loops, in nanoseconds: a loop that has ended does not answer.
     private static let answerTime: UInt64 = 100_000_000
 
     /// False if another loop has asked for it; then recent readers are spared.
     private let mayAsk: Bool
     private var measured: Int32?
-    private var left = Self.most
+    private var left = Self.maximum
     private var spared = 0
 
     /// A search that begins.
@@ -41,7 +41,7 @@ package struct ReaderSearch: Sendable {
                 return .measure(id)
             }
             measured = nil
-            guard machine[id].takesLittle(now: now) else { return .close(id) }
+            guard machine[id].readsSlowly(now: now) else { return .close(id) }
             guard spared >= machine.readers.count else {
                 spared += 1
                 machine.readers.moveToEnd(id)
@@ -52,7 +52,7 @@ package struct ReaderSearch: Sendable {
             case .shed: return .close(id)
             case .asked(let time) where now &- time > Self.answerTime: return .close(id)
             case .asked: return .stop
-            case .unasked:
+            case .notRequested:
                 machine.others = .asked(at: now)
                 return .askOthers
             }

@@ -12,19 +12,19 @@ package struct Standing: Sendable {
     /// The number of bytes given to the kernel since then.
     var handed = 0
     /// The time when the client was last seen to take bytes, or when the first unread bytes were sent to it.
-    package internal(set) var tookAt: UInt64 = 0
+    package internal(set) var lastReadAt: UInt64 = 0
     /// The bytes of answers, in this process and in the kernel, that are counted in the budget for answers.
     package internal(set) var held = 0
 
     /// True for a few bytes that were sent, or taken in part, within the last second: they are probably in flight to a
     /// client that reads, so other connections are closed first.
-    func takesLittle(now: UInt64) -> Bool {
-        held < EvictionMachine.piece && now &- tookAt < EvictionMachine.slowAfter
+    func readsSlowly(now: UInt64) -> Bool {
+        held < EvictionMachine.piece && now &- lastReadAt < EvictionMachine.slowAfter
     }
 
     /// Counts `count` bytes that were given to the kernel.
     mutating func hand(_ count: Int, now: UInt64) {
-        if queued + handed == 0 { tookAt = now }
+        if queued + handed == 0 { lastReadAt = now }
         handed += count
     }
 
@@ -32,7 +32,7 @@ package struct Standing: Sendable {
     mutating func measure(_ queued: Int, now: UInt64) -> Int {
         let taken = self.queued + handed - queued
         (self.queued, handed) = (queued, 0)
-        if taken > 0 { tookAt = now }
+        if taken > 0 { lastReadAt = now }
         return taken
     }
 

@@ -110,10 +110,10 @@ struct Listener: Sendable {
     }
 
     private static func passed(_ address: ListenerAddress, position: Int) throws(HTTPServerError) -> [Listener] {
-        var wanted = SystemdSockets.current.sockets
-        if case .systemdNamed(let name) = address { wanted = wanted.filter { $0.name == name } }
+        var requestedSockets = SystemdSockets.current.sockets
+        if case .systemdNamed(let name) = address { requestedSockets = requestedSockets.filter { $0.name == name } }
         var listeners: [Listener] = []
-        for socket in wanted {
+        for socket in requestedSockets {
             // Do not close it: systemd may pass descriptors that are not listening sockets.
             guard csys_is_listening(socket.descriptor) == 1 else { continue }
             let prepared = csys_set_nonblocking_cloexec(socket.descriptor)

@@ -221,21 +221,21 @@ extension EventLoop {
         let id = connection.descriptor
         guard places.reserved.contains(id), !context.responder.isProbe(head) else { return true }
         if places.begin(id, Self.lowestFree, placeLimits) { return true }
-        connection.asksForHead = head.method == .head
+        connection.isHeadRequest = head.method == .head
         connection.machine.headStarted(policy: context.policy, now: now)
         return false
     }
 
     /// Gives ordinary places to requests that wait for one, in the order in which they came, a bounded number in each
     /// turn.
-    func givePlaces() {
+    func assignPlaces() {
         for _ in 0..<64 {
             guard places.reserved.firstWaiting != nil else { return places.endRound(next: nil) }
             guard places.hasRoom(Self.lowestFree, placeLimits) || places.isSearchDue(now: now) && makeRoom() else {
                 return places.postpone(now: now)
             }
             guard let id = places.give(), let connection = connections[id] else { return places.endRound(next: nil) }
-            connection.asksForHead = false
+            connection.isHeadRequest = false
             connection.leftoverIsNew = true
             advance(connection)
             synchronize(connection)

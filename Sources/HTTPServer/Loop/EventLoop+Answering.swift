@@ -45,13 +45,15 @@ extension EventLoop {
     }
 
     private func identifier(_ head: RequestHead) -> String {
-        if let given = head.value(of: "x-request-id"), RequestIdentifier.isSane(given) { return given }
+        if let given = head.value(of: "x-request-id"), RequestIdentifier.isUsable(given) { return given }
         return identifiers.next()
     }
 
     /// The identifier of a request whose head is refused, from the bytes received.
     private func identifier(ofRefused head: UnsafeRawBufferPointer) -> String {
-        if let given = RefusedHead.value(of: "x-request-id", in: head), RequestIdentifier.isSane(given) { return given }
+        if let given = RefusedHead.value(of: "x-request-id", in: head), RequestIdentifier.isUsable(given) {
+            return given
+        }
         return identifiers.next()
     }
 
@@ -132,7 +134,7 @@ extension EventLoop {
         _ connection: Connection, _ error: WireError, isTimeout: Bool = false, head: UnsafeRawBufferPointer? = nil
     ) {
         let exchange = connection.exchange
-        connection.machine.headFailed(isHead: connection.parser?.isHead ?? connection.asksForHead)
+        connection.machine.headFailed(isHead: connection.parser?.isHead ?? connection.isHeadRequest)
         connection.exchange = nil
         connection.parser = nil
         let requestID =

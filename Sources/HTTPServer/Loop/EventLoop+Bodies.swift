@@ -18,9 +18,9 @@ extension EventLoop {
     private func receiveLength(_ connection: Connection, _ body: HTTPBody) {
         let remaining = Int(clamping: connection.machine.bodyRemaining ?? 0)
         let kept = connection.leftover.count
-        let wanted = min(remaining, kept > 0 ? kept : Self.granule)
-        let hasArrived = context.budget.isHalfTaken && restHasArrived(connection)
-        guard let allowed = body.makeRoom(wanted, target: body.count + remaining, hasArrived: hasArrived) else {
+        let requestedBytes = min(remaining, kept > 0 ? kept : Self.granule)
+        let hasArrived = context.budget.isHalfUsed && restHasArrived(connection)
+        guard let allowed = body.makeRoom(requestedBytes, target: body.count + remaining, hasArrived: hasArrived) else {
             return answerFault(connection, Self.outOfMemory)
         }
         guard allowed > 0 else { return starve(connection, hasArrived ? .arrived : body.claim) }
@@ -44,18 +44,18 @@ extension EventLoop {
 
     private func receiveChunks(_ connection: Connection, _ body: HTTPBody) {
         let kept = connection.leftover.count
-        let wanted = kept > 0 ? min(kept, Self.receiveSize) : Self.receiveSize
+        let requestedBytes = kept > 0 ? min(kept, Self.receiveSize) : Self.receiveSize
         // Chunks with their coding are never shorter than without. Data beyond the limit is refused before it is
         // stored.
-        let most = min(wanted, Int(clamping: connection.machine.maxBody) - body.count)
-        let target = body.count + most
+        let maximum = min(requestedBytes, Int(clamping: connection.machine.maxBody) - body.count)
+        let target = body.count + maximum
         let size = target <= 16 << 10 ? (target | 4095) + 1 : target
-        let hasArrived = context.budget.isHalfTaken && restHasArrived(connection)
-        guard let room = most == 0 ? 0 : body.makeRoom(most, target: size, hasArrived: hasArrived) else {
+        let hasArrived = context.budget.isHalfUsed && restHasArrived(connection)
+        guard let room = maximum == 0 ? 0 : body.makeRoom(maximum, target: size, hasArrived: hasArrived) else {
             return answerFault(connection, Self.outOfMemory)
         }
-        guard room > 0 || most == 0 else { return starve(connection, hasArrived ? .arrived : body.claim) }
-        let allowed = room == most ? wanted : room
+        guard room > 0 || maximum == 0 else { return starve(connection, hasArrived ? .arrived : body.claim) }
+        let allowed = room == maximum ? requestedBytes : room
         let bytes: UnsafeRawBufferPointer
         if kept > 0 {
             let count = min(kept, allowed)

@@ -38,7 +38,7 @@ extension EventLoop {
     func timerFired(_ id: Int32) {
         guard let connection = connections[id] else { return }
         connection.timerAt = 0
-        lookOnceMore(connection)
+        readOnceMore(connection)
         let isOver = connection.machine.deadline.map { now >= $0 } ?? false
         if isOver, places.reserved.isWaiting(id) {
             refuseWaiting(connection)
@@ -51,7 +51,7 @@ extension EventLoop {
     /// Reads or writes the socket of a connection whose deadline has passed, before its client counts as late: epoll
     /// may not have reported the last bytes received or taken yet. This happens after the process was stopped (SIGCONT
     /// ends epoll_wait without events), and when more events are pending than one turn fetches.
-    private func lookOnceMore(_ connection: Connection) {
+    private func readOnceMore(_ connection: Connection) {
         guard let deadline = connection.machine.deadline, now >= deadline else { return }
         switch connection.machine.phase {
         case .idle, .head, .body, .skipping, .lingering:
@@ -88,7 +88,7 @@ extension EventLoop {
         let standing = eviction.closed(id)
         places.closed(id)
         if connection.charged > 0 {
-            _ = context.budget.changeBeside(-connection.charged, beginnings: -connection.beginning)
+            _ = context.budget.changeBoth(-connection.charged, beginnings: -connection.beginning)
         }
         (connection.charged, connection.beginning) = (0, 0)
         context.answers.add(-standing.held)

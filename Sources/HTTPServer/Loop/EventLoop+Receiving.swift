@@ -52,7 +52,7 @@ extension EventLoop {
             switch connection.machine.phase {
             case .idle, .head:
                 if connection.leftoverIsNew {
-                    takeUpLeftover(connection)
+                    resumeLeftover(connection)
                 } else if connection.machine.peerFinished {
                     // FIN was received during a request, and all bytes before it are processed.
                     perform(
@@ -114,12 +114,12 @@ extension EventLoop {
         return take(received, of: target.count, connection)
     }
 
-    /// Handles the result of a read of at most `wanted` bytes. Returns the number of bytes; nil as
+    /// Handles the result of a read of at most `requestedBytes` bytes. Returns the number of bytes; nil as
     /// ``receive(_:into:)``.
-    func take(_ received: Int, of wanted: Int, _ connection: Connection) -> Int? {
+    func take(_ received: Int, of requestedBytes: Int, _ connection: Connection) -> Int? {
         if received > 0 {
             // Fewer bytes than requested: the socket is empty (see edge-triggering in `EventLoop`).
-            if received < wanted && !connection.finSignalled { connection.readable = false }
+            if received < requestedBytes && !connection.finSignalled { connection.readable = false }
             return received
         }
         connection.readable = false
@@ -139,13 +139,13 @@ extension EventLoop {
         if kept > 0 { connection.leftover.withUnsafeBytes { scratch.copyMemory(from: $0) } }
         // Body bytes that arrive with the head are kept until there is room. If room is scarce, read even less, so that
         // thousands of connections can wait.
-        let size = context.budget.isHalfTaken ? Self.headSize / 4 : Self.headSize
+        let size = context.budget.isHalfUsed ? Self.headSize / 4 : Self.headSize
         let room = UnsafeMutableRawBufferPointer(rebasing: scratch[kept..<min(scratch.count, kept &+ size)])
         guard let received = receive(connection, into: room) else { return }
         process(connection, count: kept &+ received)
     }
 
-    private func takeUpLeftover(_ connection: Connection) {
+    private func resumeLeftover(_ connection: Connection) {
         connection.leftoverIsNew = false
         connection.leftover.withUnsafeBytes { scratch.copyMemory(from: $0) }
         process(connection, count: connection.leftover.count)
@@ -291,16 +291,16 @@ extension EventLoop {
     private func discard(_ connection: Connection) {
         let machine = connection.machine
         if machine.phase == .skipping, machine.bodyRemaining == nil { return discardChunks(connection) }
-        let wanted = Int(min(machine.phase == .skipping ? machine.bodyRemaining ?? 0 : .max, 1 << 20))
+        let requestedBytes = Int(min(machine.phase == .skipping ? machine.bodyRemaining ?? 0 : .max, 1 << 20))
         if !connection.leftover.isEmpty {
-            let count = min(wanted, connection.leftover.count)
+            let count = min(requestedBytes, connection.leftover.count)
             connection.leftover.removeFirst(count)
             connection.leftoverIsNew = !connection.leftover.isEmpty
             perform(
                 connection.machine.discarded(UInt64(count), policy: context.policy, now: now), on: connection)
             return
         }
-        let received = csys_discard(connection.descriptor, wanted)
+        let received = csys_discard(connection.descriptor, requestedBytes)
         // A short read does not mean that the socket is empty: TCP skips in pieces of its own size.
         guard let count = take(received, of: 0, connection) else { return }
         perform(connection.machine.discarded(UInt64(count), policy: context.policy, now: now), on: connection)

@@ -15,7 +15,7 @@ extension EventLoop {
         var round = shortage.foundNone(
             releases: budget.releases, total: budget.limits.total, policy: context.policy, now: now)
         while let id = round.next(in: eviction, now: now), let connection = connections[id] {
-            if isHeldUp(connection) {
+            if isWaitingForMemory(connection) {
                 eviction.received(id, EvictionMachine.piece, now: now)
                 continue
             }
@@ -26,7 +26,7 @@ extension EventLoop {
     }
 
     /// True if bytes of the body are in the socket and this loop has not read them yet.
-    private func isHeldUp(_ connection: Connection) -> Bool {
+    private func isWaitingForMemory(_ connection: Connection) -> Bool {
         let unread = Int(csys_unread(connection.descriptor))
         return unread >= EvictionMachine.piece / 4 || unread > 0 && restHasArrived(connection)
     }
@@ -99,7 +99,7 @@ extension EventLoop {
                 perform(reader.machine.close(.slowReader), on: reader)
             case .askOthers:
                 let mailbox = context.mailbox
-                context.answers.askAll { mailbox.post(.othersShed) }
+                context.answers.shedAll { mailbox.post(.otherLoopsDone) }
                 return
             case .stop: return
             }
@@ -123,7 +123,7 @@ extension EventLoop {
             case .body, .waiting: .whole
             default: .half
             }
-        if context.budget.changeBeside(more, beginnings: moreBeginning, share) {
+        if context.budget.changeBoth(more, beginnings: moreBeginning, share) {
             (connection.charged, connection.beginning) = (held, beginning)
             return
         }

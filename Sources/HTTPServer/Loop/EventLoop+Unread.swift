@@ -40,8 +40,8 @@ extension EventLoop {
     }
 
     private func measureLater(_ connection: Connection) {
-        guard !connection.isToBeMeasured else { return }
-        connection.isToBeMeasured = true
+        guard !connection.needsMeasuring else { return }
+        connection.needsMeasuring = true
         unread.sent.append(connection.descriptor)
         if unread.measureAt == nil { unread.measureAt = now &+ Self.measureInterval }
     }
@@ -70,12 +70,12 @@ extension EventLoop {
             guard let time = unread.measureAt, now >= time || unread.bytes > context.answers.unseen else { return }
             unread.beginMeasuring()
         }
-        let end = min(unread.beingMeasured.count, unread.measured + ReaderSearch.most)
+        let end = min(unread.beingMeasured.count, unread.measured + ReaderSearch.maximum)
         while unread.measured < end {
             let id = unread.beingMeasured[unread.measured]
             unread.measured += 1
-            guard let connection = connections[id], connection.isToBeMeasured else { continue }
-            connection.isToBeMeasured = false
+            guard let connection = connections[id], connection.needsMeasuring else { continue }
+            connection.needsMeasuring = false
             measureAgain(connection)
         }
         shed()
@@ -89,7 +89,7 @@ extension EventLoop {
         if standing.queued == 0 {
             closeIfTaken(connection)
             if before > 0 { synchronize(connection) }
-        } else if now &- standing.tookAt >= context.policy.writeTimeout {
+        } else if now &- standing.lastReadAt >= context.policy.writeTimeout {
             perform(connection.machine.close(.slowReader), on: connection)
         }
     }
@@ -104,7 +104,7 @@ extension EventLoop {
         let id = connection.descriptor
         // Closing released its bytes; `shed` may have closed it while its answer was being sent.
         guard connection.machine.phase != .closed else { return }
-        let held = connection.output.held + eviction[id].queued
+        let held = connection.output.heldBytes + eviction[id].queued
         let more = eviction.holds(id, held, isReserved: places.reserved.contains(id), now: now)
         if more != 0 { context.answers.add(more) }
     }

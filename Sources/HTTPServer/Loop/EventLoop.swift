@@ -124,7 +124,7 @@ final class EventLoop {
             expireTimers()
             measureSockets()
             relieve()
-            givePlaces()
+            assignPlaces()
             resumeAccepting()
         }
     }
@@ -155,7 +155,7 @@ final class EventLoop {
     }
 
     private func nextTimer() -> UInt64? {
-        var next = timers.wheel.untilNext(now: now)
+        var next = timers.wheel.timeUntilNext(now: now)
         for time in [accepting.pausedUntil, places.searchAt, shortage.checkAt, unread.measureAt] {
             guard let time else { continue }
             next = min(next ?? .max, time > now ? time - now : 0)
@@ -196,17 +196,17 @@ final class EventLoop {
             guard let connection = connections[descriptor, registration] else { return }
             handlerEnded(connection, response, at: at)
         case .budgetFreed:
-            starved.roomCameBack()
+            starved.memoryFreed()
         case .budgetShort:
             shortage.began(releases: context.budget.releases, policy: context.policy, now: now)
         case .shedReaders(let done):
             shed(mayAsk: false)
             done()
-        case .othersShed:
+        case .otherLoopsDone:
             eviction.others = .shed
             shed()
-            eviction.others = .unasked
-        case .countNewcomers(let tell):
+            eviction.others = .notRequested
+        case .countWithoutRequest(let tell):
             acceptAll()
             tell(newcomers())
         case .drain(let disarmed, let whenEmpty):

@@ -9,9 +9,9 @@ enum LoopMessage: Sendable {
     /// Close clients that do not read while the unread answers exceed the limit, then call `done`.
     case shedReaders(done: @Sendable () -> Void)
     /// All loops have handled `shedReaders`.
-    case othersShed
+    case otherLoopsDone
     /// Accept pending connections, then call back with the number of connections without a request.
-    case countNewcomers(@Sendable (Int) -> Void)
+    case countWithoutRequest(@Sendable (Int) -> Void)
     /// Stop accepting, then call `disarmed`: the loop does not use the listening sockets any more. Close idle
     /// connections; call `whenEmpty` when no connection has a request.
     case drain(disarmed: @Sendable () -> Void, whenEmpty: @Sendable () -> Void)

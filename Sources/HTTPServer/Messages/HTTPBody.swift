@@ -10,9 +10,9 @@ import Glibc
 public final class HTTPBody: @unchecked Sendable {
     // Safe to share although it has mutable parts: only the event loop that receives the body calls the mutating
     // methods below (they are not public), and it stops before it hands the object to another thread. Starting the task
-    // orders its writes before every later read, and the loop then drops its reference. After that only `letGo` changes
-    // the body. The one task that has the request calls it after its own last read, when another request's equal body
-    // replaces this one and before any other task gets this one.
+    // orders its writes before every later read, and the loop then drops its reference. After that only `releaseMemory`
+    // changes the body. The one task that has the request calls it after its own last read, when another request's
+    // equal body replaces this one and before any other task gets this one.
 
     /// The number of bytes.
     public private(set) var count = 0
@@ -59,7 +59,7 @@ public final class HTTPBody: @unchecked Sendable {
 
     /// Releases the memory before the last reference is gone. The caller must be the only reader; the body is empty
     /// afterwards.
-    package func letGo() {
+    package func releaseMemory() {
         // Do not write without a buffer: `empty` is shared by all threads.
         guard base != nil else { return }
         free()

@@ -4,11 +4,11 @@ import SystemSupport
 /// Mapped memory for bodies, and a small cache of it for later bodies.
 ///
 /// Each fresh page costs a fault: for a body of half a megabyte that is a tenth of the cost of its request. The cache
-/// is limited to `most` bytes, whatever the clients do; all other memory returns to the kernel at once. Data of earlier
-/// bodies cannot be read: a body gives access only to the bytes that were written to it.
+/// is limited to `maximum` bytes, whatever the clients do; all other memory returns to the kernel at once. Data of
+/// earlier bodies cannot be read: a body gives access only to the bytes that were written to it.
 enum MappedBuffers {
     /// The maximum of all cached bytes, which limits the memory of an idle server.
-    private static let most = 4 << 20
+    private static let maximum = 4 << 20
 
     private struct Kept: @unchecked Sendable {
         // Safe to send although it has pointers: a value of this type exists only in `kept`, and is read and changed
@@ -55,14 +55,14 @@ enum MappedBuffers {
     static func give(_ buffer: MappedBuffer) {
         let (capacity, index) = sizeClass(buffer.capacity)
         // A buffer with few resident pages would save the next body little.
-        guard capacity == buffer.capacity, buffer.resident >= capacity / 2, buffer.resident <= most else {
+        guard capacity == buffer.capacity, buffer.resident >= capacity / 2, buffer.resident <= maximum else {
             return csys_unmap(buffer.base, buffer.capacity)
         }
         let surplus = kept.withLock { kept in
             kept.buffers[index].append(buffer)
             kept.bytes += buffer.resident
             var surplus: [MappedBuffer] = []
-            while kept.bytes > most {
+            while kept.bytes > maximum {
                 kept.turn = (kept.turn + 1) % kept.buffers.count
                 guard !kept.buffers[kept.turn].isEmpty else { continue }
                 let oldest = kept.buffers[kept.turn].removeFirst()

@@ -35,7 +35,7 @@ package struct RequestIdentifier: Sendable {
     /// True if a client's identifier is used: 1 to 128 letters, digits and `-._~:/+=@`. These cover UUIDs, W3C trace
     /// contexts, Base64 and AWS' `Root=1-…`, and none of them needs escaping in a log line, in JSON or within a shell's
     /// double quotes.
-    package static func isSane(_ text: String) -> Bool {
+    package static func isUsable(_ text: String) -> Bool {
         guard (1...128).contains(text.utf8.count) else { return false }
         return text.utf8.allSatisfy { byte in
             switch byte {

@@ -56,7 +56,7 @@ struct ResponseRenderer {
         }
         if !plan.keepAlive {
             bytes.append(contentsOf: "Connection: close\r\n".utf8)
-        } else if plan.sayKeepAlive {
+        } else if plan.sendsKeepAlive {
             bytes.append(contentsOf: "Connection: keep-alive\r\n".utf8)
         }
         ResponseSerializer.appendEnd(to: &bytes)
@@ -102,7 +102,7 @@ package struct AnswerPlan: Sendable, Hashable {
     /// False if the answer has `Connection: close`.
     package let keepAlive: Bool
     /// True if the answer has `Connection: keep-alive`, for an HTTP/1.0 client that asked for it.
-    package let sayKeepAlive: Bool
+    package let sendsKeepAlive: Bool
     /// True for HEAD: the body's length is sent, the body is not.
     package let omitBody: Bool
 }

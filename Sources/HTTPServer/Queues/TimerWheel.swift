@@ -11,7 +11,7 @@ package struct TimerWheel: Sendable {
     private var previous: [Int32] = []
     private var slotOf: [Int32] = []
     private var current: UInt64
-    /// The first tick whose slot may have entries; `untilNext` uses it instead of searching the slots.
+    /// The first tick whose slot may have entries; `timeUntilNext` uses it instead of searching the slots.
     private var earliest: UInt64 = .max
     /// The number of entries.
     package private(set) var count = 0
@@ -83,7 +83,7 @@ package struct TimerWheel: Sendable {
 
     /// The time until `expire` may have entries, in nanoseconds (they may have been cleared meanwhile); nil without
     /// entries.
-    package func untilNext(now: UInt64) -> UInt64? {
+    package func timeUntilNext(now: UInt64) -> UInt64? {
         guard count > 0 else { return nil }
         let due = earliest &* tick
         return due > now ? due &- now : 0

@@ -7,7 +7,7 @@ package struct WaitingBodies: Sendable {
     /// The queues: small or complete bodies, large ones that have begun, large ones that have not.
     private var queues = [IndexQueue(), IndexQueue(), IndexQueue()]
     /// The number of bodies of each queue that are still to be retried in this round.
-    private var toAsk = [0, 0, 0]
+    private var toRetry = [0, 0, 0]
     /// The number of bodies of each queue that found too little room in this round.
     private var refused = [0, 0, 0]
     /// The queue of the last body that was retried.
@@ -15,7 +15,7 @@ package struct WaitingBodies: Sendable {
 
     /// The maximum of refused retries per queue and round. It is high, because any of them may be the body that may
     /// overdraw, and a smaller body may fit where a larger one does not.
-    private static let mostRefused = 32
+    private static let maximumRefused = 32
 
     /// An empty set.
     package init() {}
@@ -24,7 +24,7 @@ package struct WaitingBodies: Sendable {
     package var count: Int { queues[0].count + queues[1].count + queues[2].count }
 
     /// True if a body can be retried in this round.
-    package var isAsking: Bool { toAsk[0] + toAsk[1] + toAsk[2] > 0 }
+    package var isAsking: Bool { toRetry[0] + toRetry[1] + toRetry[2] > 0 }
 
     /// Appends `id` to the queue for its claim, and removes it from the others.
     package mutating func append(_ id: Int32, _ claim: ByteBudget.Claim) {
@@ -39,8 +39,8 @@ package struct WaitingBodies: Sendable {
     }
 
     /// Begins a new round, because there is room again: every waiting body is retried.
-    package mutating func roomCameBack() {
-        toAsk = queues.map(\.count)
+    package mutating func memoryFreed() {
+        toRetry = queues.map(\.count)
         refused = [0, 0, 0]
     }
 
@@ -48,11 +48,11 @@ package struct WaitingBodies: Sendable {
     package mutating func next() -> Int32? {
         for step in 1...queues.count {
             let queue = (last + step) % queues.count
-            guard toAsk[queue] > 0 else { continue }
+            guard toRetry[queue] > 0 else { continue }
             last = queue
-            toAsk[queue] -= 1
+            toRetry[queue] -= 1
             if let id = queues[queue].popFirst() { return id }
-            toAsk[queue] = 0
+            toRetry[queue] = 0
         }
         return nil
     }
@@ -60,7 +60,7 @@ package struct WaitingBodies: Sendable {
     /// Counts a refusal of the last body from `next`, which is at the end of a queue again.
     package mutating func lastWasRefused() {
         refused[last] += 1
-        if refused[last] >= Self.mostRefused { toAsk[last] = 0 }
+        if refused[last] >= Self.maximumRefused { toRetry[last] = 0 }
     }
 
     /// The first body for which `condition` is true: of the large ones that have begun, then of those that have not,

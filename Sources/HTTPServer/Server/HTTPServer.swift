@@ -139,7 +139,7 @@ public final class HTTPServer: Sendable {
         // request.
         let start = ContinuousClock.now
         Listener.stopHandshakes(listeners)
-        await group.letArrive(within: min(time, Self.arrivalTime), atOnce: !Listener.mayHaveHandshakes(listeners))
+        await group.acceptPending(within: min(time, Self.arrivalTime), atOnce: !Listener.mayHaveHandshakes(listeners))
         await group.drain(within: time - (ContinuousClock.now - start)) { Listener.close(listeners) }
         let lost = await group.stop()
         fail(.stopped)

@@ -12,7 +12,7 @@ struct LoopGroup: Sendable {
     /// may be any, it waits for all of that time. Otherwise it returns as soon as every accepted connection has sent
     /// the first byte of a request.
     /// - Parameter atOnce: whether no handshake can be in progress.
-    func letArrive(within time: Duration, atOnce: Bool) async {
+    func acceptPending(within time: Duration, atOnce: Bool) async {
         guard atOnce else {
             try? await Task.sleep(for: time)
             return
@@ -29,7 +29,7 @@ struct LoopGroup: Sendable {
         let sum = Guarded(0)
         for loop in loops {
             loop.mailbox.post(
-                .countNewcomers { count in
+                .countWithoutRequest { count in
                     sum.withLock { $0 += count }
                     counted.arrive()
                 })

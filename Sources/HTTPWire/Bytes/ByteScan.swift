@@ -56,28 +56,28 @@ enum ByteScan {
         _ bytes: UnsafeRawBufferPointer, from: Int, to: Int, hits: (UInt64) -> UInt64
     ) -> Int {
         guard from < to, let base = bytes.baseAddress else { return to }
-        @inline(__always) func hitsAt(_ index: Int) -> UInt64 {
+        @inline(__always) func hitTime(_ index: Int) -> UInt64 {
             hits(UInt64(littleEndian: base.loadUnaligned(fromByteOffset: index, as: UInt64.self)))
         }
         var index = from
         // Names and most values end within two words.
         while index &+ 8 <= to && index < from &+ 16 {
-            let found = hitsAt(index)
+            let found = hitTime(index)
             if found != 0 { return index &+ found.trailingZeroBitCount &>> 3 }
             index &+= 8
         }
         while index &+ 32 <= to {
-            if hitsAt(index) | hitsAt(index &+ 8) | hitsAt(index &+ 16) | hitsAt(index &+ 24) != 0 { break }
+            if hitTime(index) | hitTime(index &+ 8) | hitTime(index &+ 16) | hitTime(index &+ 24) != 0 { break }
             index &+= 32
         }
         while index &+ 8 <= to {
-            let found = hitsAt(index)
+            let found = hitTime(index)
             if found != 0 { return index &+ found.trailingZeroBitCount &>> 3 }
             index &+= 8
         }
         // The last, short step reads the 8 bytes that end at `to`, and so repeats bytes that did not match.
         if to &- from >= 8 {
-            let found = index < to ? hitsAt(to &- 8) : 0
+            let found = index < to ? hitTime(to &- 8) : 0
             return found == 0 ? to : to &- 8 &+ found.trailingZeroBitCount &>> 3
         }
         while index < to && hits(UInt64(bytes[index]) &* ones) == 0 { index &+= 1 }

@@ -6,13 +6,13 @@ public enum EntityTag {
     ///   - values: the values of the field; `*` matches any tag. A malformed list matches nothing.
     ///   - tag: the tag of the content, in quotes, with or without `W/`.
     public static func matches(_ values: [String], _ tag: String) -> Bool {
-        let wanted = opaque(tag[...])
+        let expectedTag = opaque(tag[...])
         return values.contains { value in
             var rest = value[...].drop { $0 == " " || $0 == "\t" }
             if rest == "*" { return true }
             while !rest.isEmpty {
                 guard let (found, next) = first(of: rest) else { return false }
-                if found == wanted { return true }
+                if found == expectedTag { return true }
                 rest = next.drop { $0 == " " || $0 == "\t" || $0 == "," }
             }
             return false

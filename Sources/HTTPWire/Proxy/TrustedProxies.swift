@@ -68,11 +68,11 @@ public struct TrustedProxies: Sendable, Hashable {
     // MARK: The fields
 
     /// The maximum number of hops that are read.
-    private static let mostHops = 64
+    private static let maximumHops = 64
 
     /// The hops of `X-Forwarded-For: ADDRESS, ADDRESS`; nil for an invalid address.
     static func forwardedFor(_ values: [String]) -> [IPEndpoint?] {
-        values.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.suffix(mostHops).map {
+        values.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.suffix(maximumHops).map {
             IPEndpoint(parsing: trimmed($0))
         }
     }
@@ -92,7 +92,7 @@ public struct TrustedProxies: Sendable, Hashable {
                 hops.append(nodes.count == 1 ? IPEndpoint(parsing: unquoted(nodes[0])) : nil)
             }
         }
-        return Array(hops.suffix(mostHops))
+        return Array(hops.suffix(maximumHops))
     }
 
     /// Splits at separators outside quoted strings; nil if a quoted string is not closed.

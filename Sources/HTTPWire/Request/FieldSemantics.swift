@@ -6,9 +6,9 @@ struct FieldSemantics: Sendable {
     private var hasHost = false
     private var contentLength: UInt64?
     private var isChunked = false
-    private var saysClose = false
-    private var saysKeepAlive = false
-    private var saysContinue = false
+    private var hasClose = false
+    private var hasKeepAlive = false
+    private var hasContinue = false
 
     /// Takes one field line; `value` is trimmed.
     mutating func take(_ kind: FieldKind, _ value: ByteSlice, version: HTTPVersion) throws(WireError) {
@@ -35,14 +35,14 @@ struct FieldSemantics: Sendable {
     /// True if the connection persists (RFC 9112 section 9.3): `close` wins; HTTP/1.1 persists by default, HTTP/1.0 on
     /// request.
     func keepAlive(version: HTTPVersion) -> Bool {
-        if saysClose { return false }
-        return version >= .http11 || saysKeepAlive
+        if hasClose { return false }
+        return version >= .http11 || hasKeepAlive
     }
 
     /// True if the client expects 100 (Continue) (RFC 9110 section 10.1.1): ignored in HTTP/1.0 and for requests
     /// without a body.
     func expectsContinue(version: HTTPVersion) -> Bool {
-        guard saysContinue && version >= .http11 else { return false }
+        guard hasContinue && version >= .http11 else { return false }
         return isChunked || (contentLength ?? 0) > 0
     }
 
@@ -114,8 +114,8 @@ struct FieldSemantics: Sendable {
             close = close || member.equals(lowercase: "close")
             keepAlive = keepAlive || member.equals(lowercase: "keep-alive")
         }
-        saysClose = saysClose || close
-        saysKeepAlive = saysKeepAlive || keepAlive
+        hasClose = hasClose || close
+        hasKeepAlive = hasKeepAlive || keepAlive
     }
 
     private mutating func takeExpect(_ value: ByteSlice) throws(WireError) {
@@ -125,7 +125,7 @@ struct FieldSemantics: Sendable {
             if member.equals(lowercase: "100-continue") { known += 1 } else { unknown += 1 }
         }
         if unknown > 0 { throw WireError(.expectation, "\(value.excerpt) came") }
-        saysContinue = saysContinue || known > 0
+        hasContinue = hasContinue || known > 0
     }
 }
 

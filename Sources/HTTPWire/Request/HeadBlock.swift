@@ -51,25 +51,25 @@ struct HeadBlock: Sendable {
     /// The index of the first field line with the name `name` from `start` on, ignoring case.
     func index(of name: String, from start: Int = 0) -> Int? {
         var name = name
-        return name.withUTF8 { wanted in
+        return name.withUTF8 { searchedName in
             withText { text in
                 for index in start..<max(start, fieldCount) {
                     let entry = entry(index)
-                    guard Int(entry.nameEnd &- entry.nameStart) == wanted.count else { continue }
-                    if Self.isSame(text, Int(entry.nameStart), wanted) { return index }
+                    guard Int(entry.nameEnd &- entry.nameStart) == searchedName.count else { continue }
+                    if Self.isSame(text, Int(entry.nameStart), searchedName) { return index }
                 }
                 return nil
             }
         }
     }
 
-    /// True if the name at `start` equals `wanted`, which has the same length, ignoring the case of letters.
+    /// True if the name at `start` equals `searchedName`, which has the same length, ignoring the case of letters.
     private static func isSame(
-        _ text: UnsafeRawBufferPointer, _ start: Int, _ wanted: UnsafeBufferPointer<UInt8>
+        _ text: UnsafeRawBufferPointer, _ start: Int, _ searchedName: UnsafeBufferPointer<UInt8>
     ) -> Bool {
-        for offset in 0..<wanted.count {
+        for offset in 0..<searchedName.count {
             let one = text[start &+ offset]
-            let other = wanted[offset]
+            let other = searchedName[offset]
             if one != other && (one ^ other != 0x20 || (one | 0x20) &- 0x61 >= 26) { return false }
         }
         return true

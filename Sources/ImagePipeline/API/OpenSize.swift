@@ -22,15 +22,15 @@ public struct OpenSize: Sendable, Hashable, Codable {
 
     /// The limits of one side of the tensor.
     private struct Side {
-        let least: Int, most: Int, multiple: Int
+        let first: Int, last: Int, multiple: Int
 
         /// Fails if no multiple is within the limits.
-        init?(_ least: Int, _ most: Int, _ multiple: Int) {
-            guard multiple >= 1, least >= 1, most <= ImageTensorSpec.maximumSide, least <= most else { return nil }
+        init?(_ first: Int, _ last: Int, _ multiple: Int) {
+            guard multiple >= 1, first >= 1, last <= ImageTensorSpec.maximumSide, first <= last else { return nil }
             self.multiple = multiple
-            self.least = (least + multiple - 1) / multiple * multiple
-            self.most = most / multiple * multiple
-            guard self.least <= self.most else { return nil }
+            self.first = (first + multiple - 1) / multiple * multiple
+            self.last = last / multiple * multiple
+            guard self.first <= self.last else { return nil }
         }
 
         /// The tensor's side for a picture that is scaled to `length`.
@@ -41,7 +41,7 @@ public struct OpenSize: Sendable, Hashable, Codable {
                 case .scaleFill: (length + multiple / 2) / multiple
                 case .centerCrop: length / multiple
                 }
-            return min(max(rounded * multiple, least), most)
+            return min(max(rounded * multiple, first), last)
         }
     }
 
@@ -76,12 +76,12 @@ public struct OpenSize: Sendable, Hashable, Codable {
     func sizes(width: Int, height: Int, mode: CropAndScale) -> (tensor: ImageSize, picture: ImageSize)? {
         guard width > 0, height > 0, let (x, y) = sides else { return nil }
         let (across, down) = (Double(width), Double(height))
-        let most = min(Double(x.most) / across, Double(y.most) / down)
-        let least = max(Double(x.least) / across, Double(y.least) / down)
+        let last = min(Double(x.last) / across, Double(y.last) / down)
+        let first = max(Double(x.first) / across, Double(y.first) / down)
         // A picture too thin for both limits stays below the maximum.
-        let factor = min(max(1, least), most)
+        let factor = min(max(1, first), last)
         func scaled(_ length: Double, _ side: Side) -> Int {
-            max(1, min(side.most, Int((length * factor).rounded(.toNearestOrEven))))
+            max(1, min(side.last, Int((length * factor).rounded(.toNearestOrEven))))
         }
         let picture = ImageSize(width: scaled(across, x), height: scaled(down, y))
         return (ImageSize(width: x.tensor(picture.width, mode), height: y.tensor(picture.height, mode)), picture)

@@ -45,13 +45,13 @@ public struct PictureWindow: Sendable, Hashable {
 
     /// The minimum share of a pixel that a box must touch. A side on a pixel's border may miss it slightly because
     /// numbers are rounded, and the filter would then include the next pixel as a whole.
-    private static let sliver = 1e-6
+    private static let roundingTolerance = 1e-6
 
     /// The pixels that a part of an axis touches; nil if it touches no pixel, or is too far from any picture. So sums
     /// cannot overflow.
     private static func pixels(_ start: Double, _ end: Double) -> (start: Int, end: Int)? {
         guard abs(start) < 1e9, abs(end) < 1e9 else { return nil }
-        let first = Int((start + sliver).rounded(.down)), last = Int((end - sliver).rounded(.up))
+        let first = Int((start + roundingTolerance).rounded(.down)), last = Int((end - roundingTolerance).rounded(.up))
         return first < last ? (first, last) : nil
     }
 }

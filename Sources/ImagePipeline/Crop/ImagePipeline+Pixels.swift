@@ -12,7 +12,7 @@ extension ImagePipeline {
         _ bytes: UnsafeRawBufferPointer, ignoreOrientation: Bool = false, isCancelled: () -> Bool = { false }
     ) throws(ImageError) -> PixelImage {
         let header = try PictureHeader.read(bytes, isCancelled: isCancelled)
-        try judge(header)
+        try check(header)
         let info = header.info
         let scratch = Self.pool.take()
         defer { Self.pool.give(scratch) }
@@ -29,7 +29,7 @@ extension ImagePipeline {
         _ image: PixelImage, ignoreOrientation: Bool = false, isCancelled: () -> Bool = { false }
     ) throws(ImageError) -> PixelImage {
         let info = image.info
-        try judge(info)
+        try check(info)
         guard info.orientation != 1 else { return image }
         let scratch = Self.pool.take()
         defer { Self.pool.give(scratch) }

@@ -32,7 +32,7 @@ final class PixelRows: RowSource {
 
     func next() throws(ImageError) -> RowBatch? {
         guard y < region.y.upperBound else { return nil }
-        if let base = lentRow(window.y + y) {
+        if let base = borrowedRow(window.y + y) {
             y += 1
             return RowBatch(base: base, stride: 0, count: 1)
         }
@@ -43,7 +43,7 @@ final class PixelRows: RowSource {
 
     /// The region's pixels of a row in place; nil if some are outside the picture, would change, or are followed by
     /// less memory than whole vectors read.
-    private func lentRow(_ line: Int) -> UnsafePointer<UInt8>? {
+    private func borrowedRow(_ line: Int) -> UnsafePointer<UInt8>? {
         let first = window.x + region.x.lowerBound, end = first + region.x.count
         guard !conversion.changes, first >= 0, end <= image.info.width, (0..<image.info.height).contains(line),
             (image.info.height - line) * image.info.width - end >= Memory.slack / 4

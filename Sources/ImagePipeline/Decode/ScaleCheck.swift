@@ -13,7 +13,7 @@ enum ScaleCheck {
 
     /// The maximum number of bytes before the first scan for which a picture is measured, because they are read twice
     /// more. Profiles and previews take a tenth of it; a header can consist of millions of empty segments.
-    static let mostBeforePixels = 1 << 20
+    static let maximumBytesBeforePixels = 1 << 20
 
     /// The side of the compared blocks: that of a DCT block, the smallest that has a whole pixel at each scale.
     private static let block = 8

@@ -20,13 +20,13 @@ final class WebPRows: RowSource {
 
     /// - Parameters:
     ///   - bytes: those of the picture; for an animation, those of its first frame.
-    ///   - said: the size of the canvas, the frame's place on it, and the offset of the pixels in `bytes`: the decoder
-    ///     searches all bytes before them each time it gets more.
+    ///   - headerInfo: the size of the canvas, the frame's place on it, and the offset of the pixels in `bytes`: the
+    ///     decoder searches all bytes before them each time it gets more.
     init(
-        _ bytes: UnsafeRawBufferPointer, header said: PictureHeader, _ request: RowRequest, whole: Memory,
+        _ bytes: UnsafeRawBufferPointer, header headerInfo: PictureHeader, _ request: RowRequest, whole: Memory,
         isCancelled: () -> Bool
     ) throws(ImageError) {
-        let (canvas, frame) = ((width: said.info.width, height: said.info.height), said.frame)
+        let (canvas, frame) = ((width: headerInfo.info.width, height: headerInfo.info.height), headerInfo.frame)
         let (region, limits) = (request.region, request.limits)
         var header = cwebp_header()
         guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { throw .empty }
@@ -63,7 +63,7 @@ final class WebPRows: RowSource {
             )
         guard let decoder else { throw .outOfMemory }
         defer { cwebp_destroy(decoder) }
-        var offered = said.pixels
+        var offered = headerInfo.pixels
         var status = CWEBP_MORE
         let slice = Self.slice(of: bytes.count, pixels: width * height)
         while offered < bytes.count, status == CWEBP_MORE {

@@ -6,7 +6,7 @@ extension ImagePipeline {
         _ bytes: UnsafeRawBufferPointer, options: ImageDecodeOptions = ImageDecodeOptions()
     ) throws(ImageError) -> PreprocessingReport {
         let header = try PictureHeader.read(bytes)
-        try judge(header)
+        try check(header)
         return explain(header, plan: plan(bytes, header: header, options: options), options: options)
     }
 
@@ -14,7 +14,7 @@ extension ImagePipeline {
     public func explain(
         _ image: PixelImage, window: PictureWindow? = nil, options: ImageDecodeOptions = ImageDecodeOptions()
     ) throws(ImageError) -> PreprocessingReport {
-        try judge(image.info)
+        try check(image.info)
         let (info, plan) = Self.plan(of: image, window: window, spec: spec, options: options)
         return explain(PictureHeader(info: info, truncation: nil), plan: plan, options: options)
     }

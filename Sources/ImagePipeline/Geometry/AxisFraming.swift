@@ -156,7 +156,9 @@ struct Framing: Hashable {
     /// exact, the other one is rounded. It is at least one pixel, even for thin pictures of which Pillow leaves
     /// nothing.
     private static func fittingSize(width: Int, height: Int, into spec: ImageTensorSpec) -> (width: Int, height: Int) {
-        func side(_ scaled: Double, _ most: Int) -> Int { max(1, min(most, Int(scaled.rounded(.toNearestOrEven)))) }
+        func side(_ scaled: Double, _ maximum: Int) -> Int {
+            max(1, min(maximum, Int(scaled.rounded(.toNearestOrEven))))
+        }
         if spec.centering == .floor {
             let ratio = min(Double(spec.height) / Double(height), Double(spec.width) / Double(width))
             return (side(Double(width) * ratio, spec.width), side(Double(height) * ratio, spec.height))

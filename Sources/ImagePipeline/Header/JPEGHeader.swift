@@ -32,7 +32,7 @@ enum JPEGHeader {
                 guard frame == nil else { throw .corrupt("the JPEG has two frame headers") }
                 frame = other
             case 0xE1 where reader.has("Exif\0\0", at: offset + 2):
-                if exif.count < mostEXIF { exif.append(reader.slice(offset + 8, length - 8)) }
+                if exif.count < maximumEXIF { exif.append(reader.slice(offset + 8, length - 8)) }
             case 0xE1 where reader.has(xmpName, at: offset + 2):
                 let name = 2 + xmpName.utf8CodeUnitCount
                 xmp = reader.slice(offset + name, length - name)
@@ -97,7 +97,7 @@ enum JPEGHeader {
 
     private static let xmpName: StaticString = "http://ns.adobe.com/xap/1.0/\0"
     /// The maximum number of EXIF segments that are read: 1 MiB.
-    private static let mostEXIF = 16
+    private static let maximumEXIF = 16
 
     /// The orientation in EXIF data. Data larger than a segment continues in the next, each with the prefix.
     private static func orientation(_ exif: [ByteReader]) -> Int? {

@@ -4,7 +4,7 @@ import CPNG
 /// XMP.
 ///
 /// Of several chunks of a kind the last one counts, as in Pillow. Chunks are only recorded while the file is read: at
-/// the end at most one of each kind is decompressed, and at most `mostText` bytes of it.
+/// the end at most one of each kind is decompressed, and at most `maximumText` bytes of it.
 struct PNGOrientation {
     /// The text of a chunk.
     private struct Text {
@@ -13,7 +13,7 @@ struct PNGOrientation {
     }
 
     /// The maximum length of a text; Pillow refuses pictures with longer ones.
-    private static let mostText = 1 << 20
+    private static let maximumText = 1 << 20
     private static let rawProfile: StaticString = "Raw profile type exif\0"
     private static let packet: StaticString = "XML:com.adobe.xmp\0"
 
@@ -74,7 +74,7 @@ struct PNGOrientation {
             let language = data.next(0, from: start + 2), let translated = data.next(0, from: language + 1)
         else { return }
         let text = Text(bytes: data.slice(translated + 1, data.count - translated - 1), isCompressed: flag != 0)
-        let isUTF8 = flag != 0 || text.bytes.count > Self.mostText || Self.isUTF8(text.bytes)
+        let isUTF8 = flag != 0 || text.bytes.count > Self.maximumText || Self.isUTF8(text.bytes)
         if isProfile {
             if isUTF8 { raw = text }
         } else {
@@ -93,9 +93,9 @@ struct PNGOrientation {
 
     /// Calls `body` with the decompressed text; nil if it is damaged.
     private static func read<Result>(_ text: Text, _ body: (ByteReader) -> Result?) -> Result? {
-        guard text.isCompressed else { return body(text.bytes.slice(0, mostText)) }
+        guard text.isCompressed else { return body(text.bytes.slice(0, maximumText)) }
         guard let start = text.bytes.bytes.baseAddress else { return nil }
-        return withUnsafeTemporaryAllocation(byteCount: mostText, alignment: 1) { room in
+        return withUnsafeTemporaryAllocation(byteCount: maximumText, alignment: 1) { room in
             guard let base = room.baseAddress else { return nil }
             let count = cpng_inflate(start, text.bytes.count, base, room.count)
             return body(ByteReader(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(room)[..<count])))

@@ -38,14 +38,14 @@ extension ImagePipeline {
                 return error == .cancelled ? largestDemand(bytesOfPixel: 6, time: Self.timeOfScans) : .none
             }
             return demand(
-                header.info.width, header.info.height, held: header.coefficientBytes,
+                header.info.width, header.info.height, buffered: header.coefficientBytes,
                 time: header.coefficientBytes > 0 ? Self.timeOfScans : Self.timeOfJPEG)
         case .png:
             guard let width = reader.big32(16), let height = reader.big32(20), let interlace = reader.byte(28) else {
                 return .none
             }
             return demand(
-                width, height, held: interlace == 0 ? 0 : Self.product(width + 15, height, 4),
+                width, height, buffered: interlace == 0 ? 0 : Self.product(width + 15, height, 4),
                 time: interlace == 0 ? Self.timeOfPNG : Self.timeOfInterlacedPNG)
         case .webp:
             let header: PictureHeader
@@ -58,17 +58,17 @@ extension ImagePipeline {
             // A file that begins with "VP8 " has no transparency; lossless and extended files may have it.
             let isPlain = reader.has("VP8 ", at: 12)
             return demand(
-                width, height, held: Self.product(width, height, isPlain ? 4 : 8), time: Self.timeOfWebP)
+                width, height, buffered: Self.product(width, height, isPlain ? 4 : 8), time: Self.timeOfWebP)
         case .confined:
             // The decoding process reports the size later; its memory is reserved then.
             guard limits.formats.contains(format) else { return .none }
-            return DecodeDemand(memory: 0, time: Self.leastConfined + UInt64(bytes.count) * Self.timeOfByte(format))
+            return DecodeDemand(memory: 0, time: Self.minimumConfined + UInt64(bytes.count) * Self.timeOfByte(format))
         }
     }
 
     /// The minimum time of decoding in a separate process, in nanoseconds. It counts as long, because a thread waits
     /// for it.
-    private static let leastConfined: UInt64 = 10_000_000
+    private static let minimumConfined: UInt64 = 10_000_000
 
     /// The approximate time for one byte of the file, in nanoseconds.
     private static func timeOfByte(_ format: ImageFormat) -> UInt64 {
@@ -91,13 +91,13 @@ extension ImagePipeline {
             time: UInt64(Self.product(limits.maxPixels, time, 1)))
     }
 
-    private func demand(_ width: Int, _ height: Int, held: Int, time: Int) -> DecodeDemand {
+    private func demand(_ width: Int, _ height: Int, buffered: Int, time: Int) -> DecodeDemand {
         let pixels = Self.product(width, height, 1)
         guard width > 0, height > 0, pixels <= limits.maxPixels, max(width, height) <= 65_535 else { return .none }
         // Decoded rows, rows between the two scaling passes, and the codecs' memory for both.
         let rows = (width + height) * Self.rowBytes
         return DecodeDemand(
-            memory: held > .max - rows ? .max : rows + held, time: UInt64(Self.product(width, height, time)))
+            memory: buffered > .max - rows ? .max : rows + buffered, time: UInt64(Self.product(width, height, time)))
     }
 
     /// The time per pixel in nanoseconds, as measured (Benchmarks/results/2026-11-23-fairness.md).

@@ -31,8 +31,8 @@ public final class ImagePipeline: Sendable {
     }
 
     /// The pipeline for one picture: if the tensor's size depends on the picture, with that size; otherwise itself.
-    public func settled(for info: ImageInfo, options: ImageDecodeOptions = ImageDecodeOptions()) -> ImagePipeline {
-        spec.openSize == nil ? self : ImagePipeline(self, spec: spec.settled(for: info, options: options))
+    public func resolved(for info: ImageInfo, options: ImageDecodeOptions = ImageDecodeOptions()) -> ImagePipeline {
+        spec.openSize == nil ? self : ImagePipeline(self, spec: spec.resolved(for: info, options: options))
     }
 
     /// A copy of a pipeline for a tensor of another size.
@@ -76,7 +76,7 @@ public final class ImagePipeline: Sendable {
             throw .wrongSize(expected: spec.byteCount, got: destination.count)
         }
         let header = try PictureHeader.read(bytes, isCancelled: isCancelled)
-        try judge(header)
+        try check(header)
         let scratch = Self.pool.take()
         defer { Self.pool.give(scratch) }
         defer { scratch.jpeg.close() }
@@ -102,7 +102,7 @@ public final class ImagePipeline: Sendable {
         guard destination.count == spec.byteCount, let output = destination.baseAddress else {
             throw .wrongSize(expected: spec.byteCount, got: destination.count)
         }
-        try judge(image.info)
+        try check(image.info)
         let scratch = Self.pool.take()
         defer { Self.pool.give(scratch) }
         let (info, plan) = Self.plan(of: image, window: window, spec: spec, options: options)
@@ -129,12 +129,12 @@ public final class ImagePipeline: Sendable {
     }
 
     /// Checks the header of a picture against the limits.
-    public func judge(_ info: ImageInfo) throws(ImageError) {
-        try judge(PictureHeader(info: info, truncation: nil))
+    public func check(_ info: ImageInfo) throws(ImageError) {
+        try check(PictureHeader(info: info, truncation: nil))
     }
 
     /// Throws `turnedOff` for a picture of a disabled format, or with an item of such a format.
-    public func judge(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) throws(ImageError) {
+    public func check(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) throws(ImageError) {
         guard limits.formats.contains(format) else { throw .turnedOff(format) }
         guard format == .heic || format == .avif, !limits.formats.isSuperset(of: [.heic, .avif, .jpeg]) else { return }
         for coding in MediaItems.formats(ByteReader(bytes)) where !limits.formats.contains(coding) {
@@ -148,7 +148,8 @@ public final class ImagePipeline: Sendable {
         _ bytes: UnsafeRawBufferPointer, header: PictureHeader, options: ImageDecodeOptions, scratch: Scratch
     ) -> DecodePlan {
         let plan = DecodePlan(header: header, spec: spec, options: options)
-        guard plan.scale < 8, spec.decodeMargin >= Self.triedMargin, header.pixels <= ScaleCheck.mostBeforePixels,
+        guard plan.scale < 8, spec.decodeMargin >= Self.triedMargin,
+            header.pixels <= ScaleCheck.maximumBytesBeforePixels,
             let distortion = ScaleCheck.distortion(
                 of: bytes, scale: plan.scale, decoder: scratch.jpeg, memory: scratch.rows)
         else { return plan }
@@ -170,7 +171,7 @@ public final class ImagePipeline: Sendable {
     private static let triedMargin = 2.0
 
     /// Checks a picture against all limits that its header can exceed.
-    func judge(_ header: PictureHeader) throws(ImageError) {
+    func check(_ header: PictureHeader) throws(ImageError) {
         let info = header.info
         guard limits.formats.contains(info.format) else { throw .turnedOff(info.format) }
         let (pixels, overflow) = info.width.multipliedReportingOverflow(by: info.height)

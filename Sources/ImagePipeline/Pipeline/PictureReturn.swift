@@ -4,17 +4,17 @@ public struct PictureReturn: Sendable {
     private let x: PictureMapping.Axis, y: PictureMapping.Axis
     private let tensor: ImageSize
     /// The maximum number of pixels of an answer.
-    public let mostPixels: Int
+    public let maximumPixels: Int
 
     /// - Parameters:
     ///   - info: the header of the client's picture.
     ///   - pipeline: the pipeline that prepared it; its limit of pixels also applies to the answer.
     public init(_ info: ImageInfo, _ pipeline: ImagePipeline, _ options: ImageDecodeOptions) {
-        let spec = pipeline.spec.settled(for: info, options: options)
+        let spec = pipeline.spec.resolved(for: info, options: options)
         let mapping = PictureMapping(info, spec: spec, options: options)
         (x, y) = (mapping.x, mapping.y)
         tensor = ImageSize(width: spec.width, height: spec.height)
-        mostPixels = pipeline.limits.maxPixels
+        maximumPixels = pipeline.limits.maxPixels
     }
 
     /// One axis of the model's picture.
@@ -29,8 +29,9 @@ public struct PictureReturn: Sendable {
         ///   - tensor: the number of pixels of the tensor.
         ///   - made: the number of pixels that the model produced.
         init(_ axis: PictureMapping.Axis, tensor: Int, made: Int) {
-            let factor = Double(made) / Double(max(1, tensor)), most = Double(axis.length)
-            let start = min(max(axis.inverse(0), 0), most), end = min(max(axis.inverse(Double(tensor)), start), most)
+            let factor = Double(made) / Double(max(1, tensor)), maximum = Double(axis.length)
+            let start = min(max(axis.inverse(0), 0), maximum),
+                end = min(max(axis.inverse(Double(tensor)), start), maximum)
             length = max(1, Int(((end - start) * factor).rounded()))
             let first = Int((axis.forward(start) * factor).rounded()),
                 last = Int((axis.forward(end) * factor).rounded())
@@ -49,7 +50,7 @@ public struct PictureReturn: Sendable {
     /// True if the limits allow an answer of this size.
     public func isAllowed(_ size: ImageSize) -> Bool {
         let (count, overflow) = size.width.multipliedReportingOverflow(by: size.height)
-        return !overflow && count <= mostPixels && max(size.width, size.height) <= 65_535
+        return !overflow && count <= maximumPixels && max(size.width, size.height) <= 65_535
     }
 
     private func sides(_ made: PixelReconstruction) -> (x: Side, y: Side) {
@@ -67,7 +68,7 @@ public struct PictureReturn: Sendable {
         let (x, y) = sides(made), size = size(of: made)
         guard isAllowed(size) else {
             throw .tooLarge(
-                pixels: size.width.multipliedReportingOverflow(by: size.height).partialValue, limit: mostPixels,
+                pixels: size.width.multipliedReportingOverflow(by: size.height).partialValue, limit: maximumPixels,
                 width: size.width, height: size.height)
         }
         let channels = made.channelOrder.channels

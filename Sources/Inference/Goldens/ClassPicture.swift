@@ -5,7 +5,7 @@ internal import Rollout
 /// Reads a mask from a PNG of class numbers, one byte for each pixel.
 enum ClassPicture {
     /// The maximum number of pixels of a picture.
-    private static let mostPixels = 64 << 20
+    private static let maximumPixels = 64 << 20
 
     /// The mask of each class number.
     @Sendable static func masks(_ png: [UInt8]) throws(AnswerReader.Problem) -> [Int: RunMask] {
@@ -18,7 +18,7 @@ enum ClassPicture {
             throw AnswerReader.Problem(
                 "has a mask that is not a PNG of 8-bit class numbers (ask for run lengths instead)")
         }
-        guard width > 0, height > 0, width.multipliedReportingOverflow(by: height).partialValue <= mostPixels,
+        guard width > 0, height > 0, width.multipliedReportingOverflow(by: height).partialValue <= maximumPixels,
             !width.multipliedReportingOverflow(by: height).overflow
         else { throw AnswerReader.Problem("has a mask of \(width)x\(height) pixels") }
         let pixels: [UInt8]

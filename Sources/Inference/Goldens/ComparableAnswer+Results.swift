@@ -48,15 +48,15 @@ extension ComparableAnswer {
             for (place, row) in rows.enumerated() { add(row, as: "\(name)[\(place)]", to: &values) }
         case .image(let image):
             values[name] = .text(SHA256.text(SHA256.digest(image.withUnsafeBytes { [UInt8]($0) })))
-        case .lentArray: break
+        case .borrowedArray: break
         }
     }
 
     /// The maximum number of runs of a mask.
-    private static let mostRuns = 2_000_000
+    private static let maximumRuns = 2_000_000
 
     private static func segments(_ mask: PictureMask, labels: [String]?) -> ComparableAnswer {
-        let runs = try? mask.runLengths(of: Set(0...Int(UInt16.max)), most: mostRuns)
+        let runs = try? mask.runLengths(of: Set(0...Int(UInt16.max)), maximum: maximumRuns)
         guard let runs else { return .failure(code: "internal", message: "the mask has too many edges to be compared") }
         return .segments(
             runs.sorted { $0.key < $1.key }.filter { $0.value.area > 0 }.map { index, lengths in

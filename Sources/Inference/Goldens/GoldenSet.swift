@@ -20,13 +20,13 @@ package struct GoldenSet: Sendable {
 
     package static let folder = "golden", file = "expected.jsonl"
     /// The maximum number of pictures in a bundle.
-    package static let most = 1_000
+    package static let maximum = 1_000
     /// The maximum size in bytes of `expected.jsonl`, and of a picture.
     private static let largestFile = 256 << 20
     static let largestPicture = 64 << 20
     /// The maximum number of problems that are reported for one file: a mistake in a script often repeats in every
     /// line.
-    private static let mostProblems = 10
+    private static let maximumProblems = 10
 
     /// Reads a bundle's goldens; each error is added to the problems. Blocks.
     /// - Parameters:
@@ -36,16 +36,16 @@ package struct GoldenSet: Sendable {
     init?(bundle path: String, agreement: Double?, problems: ProblemList) {
         let folder = path + "/" + Self.folder, place = Self.folder + "/" + Self.file
         self.agreement = agreement ?? 1
-        switch BundleFile.read(folder + "/" + Self.file, most: Self.largestFile) {
+        switch BundleFile.read(folder + "/" + Self.file, maximum: Self.largestFile) {
         case .success(let data):
             var reader = Reader(folder: folder, problems: problems)
             let lines = data.split(separator: 0x0A, omittingEmptySubsequences: false)
             for (index, line) in lines.enumerated() where line.contains(where: { $0 > 0x20 }) {
-                guard reader.goldens.count < Self.most else {
-                    problems.add(place, "has more than \(Self.most) pictures")
+                guard reader.goldens.count < Self.maximum else {
+                    problems.add(place, "has more than \(Self.maximum) pictures")
                     break
                 }
-                guard reader.mistakes < Self.mostProblems else { break }
+                guard reader.mistakes < Self.maximumProblems else { break }
                 reader.read([UInt8](line), place: "\(place):\(index + 1)")
             }
             goldens = reader.goldens

@@ -16,6 +16,6 @@ final class ExchangeObserver: HTTPServerObserver {
         let route = record.tag.isEmpty ? Service.routes.match(record.path)?.resource.label ?? "none" : record.tag
         metrics.ended(record, route: route)
         accessLog.write(record, route: route)
-        if record.outcome == .answered { (record.note as? RequestNote)?.afterwards?() }
+        if record.outcome == .answered { (record.note as? RequestNote)?.afterSend?() }
     }
 }

@@ -96,7 +96,7 @@ package final class Service: HTTPResponder {
             let sender = ClientIdentity(source.client, token: token)
             let isCounted = method.access == .infer || method.access == .teach
             if isCounted {
-                try clients.check(sender, rate: live.settings.clientRate, most: live.settings.clientInFlight)
+                try clients.check(sender, rate: live.settings.clientRate, maximum: live.settings.clientInFlight)
             }
             return try method.decide(
                 self,
@@ -220,7 +220,7 @@ package final class Service: HTTPResponder {
         let place = call.place, live = call.live, client = call.client
         return .accept(maxBytes: live.settings.maxBody) { [self] request in
             do throws(ServiceError) {
-                let entry = try clients.enter(client, most: live.settings.clientInFlight)
+                let entry = try clients.enter(client, maximum: live.settings.clientInFlight)
                 defer { entry?.leave() }
                 var response = try await answer(request)
                 response.tag = place.label

@@ -103,7 +103,7 @@ final class LoadRunner {
             }
             if isEnding, busyCount == 0 || now >= last { break }
             if now >= nextLook {
-                giveUpLate()
+                abandonLate()
                 nextLook = now &+ 50_000_000
             }
             let count = csys_epoll_wait(epoll, &events, Int32(events.count), 50)
@@ -135,7 +135,7 @@ final class LoadRunner {
     }
 
     /// Abandons requests with a late answer.
-    private func giveUpLate() {
+    private func abandonLate() {
         let limit = Self.nanoseconds(plan.timeout)
         for case let connection? in connections {
             guard let request = connection.request, now > request.sentAt, now - request.sentAt > limit,

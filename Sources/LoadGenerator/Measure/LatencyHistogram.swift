@@ -8,7 +8,7 @@ package struct LatencyHistogram: Sendable, Hashable {
     private var counts = [UInt64](repeating: 0, count: index(of: largest) + 1)
     package private(set) var count: UInt64 = 0
     /// The exact minimum and maximum; 0 if there are no values.
-    package private(set) var least: UInt64 = 0
+    package private(set) var minimum: UInt64 = 0
     package private(set) var greatest: UInt64 = 0
     private var sum = 0.0
 
@@ -17,7 +17,7 @@ package struct LatencyHistogram: Sendable, Hashable {
     /// Adds a duration in nanoseconds.
     package mutating func record(_ nanoseconds: UInt64) {
         counts[Self.index(of: min(nanoseconds, Self.largest))] += 1
-        least = count == 0 ? nanoseconds : min(least, nanoseconds)
+        minimum = count == 0 ? nanoseconds : min(minimum, nanoseconds)
         greatest = max(greatest, nanoseconds)
         count += 1
         sum += Double(nanoseconds)
@@ -26,7 +26,7 @@ package struct LatencyHistogram: Sendable, Hashable {
     package mutating func merge(_ other: LatencyHistogram) {
         guard other.count > 0 else { return }
         for index in counts.indices { counts[index] += other.counts[index] }
-        least = count == 0 ? other.least : min(least, other.least)
+        minimum = count == 0 ? other.minimum : min(minimum, other.minimum)
         greatest = max(greatest, other.greatest)
         count += other.count
         sum += other.sum
@@ -47,7 +47,7 @@ package struct LatencyHistogram: Sendable, Hashable {
             guard seen >= rank else { continue }
             // The last bucket is unbounded: it has all longer durations.
             if index == counts.count - 1 { return greatest }
-            return max(least, min(Self.upperEnd(of: index), greatest))
+            return max(minimum, min(Self.upperEnd(of: index), greatest))
         }
         return greatest
     }

@@ -36,5 +36,5 @@ package struct LoadPlan: Sendable, Hashable {
     package static let secondsBounds = 0.1...3600.0
     package static let warmUpBounds = 0.0...600.0
     package static let timeoutBounds = 0.01...600.0
-    package static let mostSteps = 32
+    package static let maximumSteps = 32
 }

@@ -6,7 +6,7 @@ package enum RateList {
             let rest = text[dots.upperBound...].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
             let count = rest.count > 1 ? Int(rest[1]) : 8
             guard let low = Double(text[..<dots.lowerBound]), let high = rest.first.flatMap({ Double($0) }),
-                let count, (2...LoadPlan.mostSteps).contains(count), low < high
+                let count, (2...LoadPlan.maximumSteps).contains(count), low < high
             else { throw mistake(text) }
             rates = (0..<count).map { low + (high - low) * Double($0) / Double(count - 1) }
         } else {
@@ -15,8 +15,8 @@ package enum RateList {
                 rates.append(rate)
             }
         }
-        guard rates.count <= LoadPlan.mostSteps else {
-            throw LoadError("a sweep has at most \(LoadPlan.mostSteps) rates, found \(rates.count)")
+        guard rates.count <= LoadPlan.maximumSteps else {
+            throw LoadError("a sweep has at most \(LoadPlan.maximumSteps) rates, found \(rates.count)")
         }
         for rate in rates { _ = try checked(rate) }
         return rates

@@ -3,7 +3,7 @@ package struct RateSearch: Sendable {
     /// The ratio of the lowest failing rate to the highest passing one at which the search ends; the maximum number of
     /// rates to try.
     static let precision = 1.04
-    static let mostTries = 14
+    static let maximumTries = 14
 
     /// The highest rate that passed.
     package private(set) var best: Double?
@@ -21,16 +21,16 @@ package struct RateSearch: Sendable {
         guard let tried = next else { return }
         tries += 1
         if holds { best = max(tried, best ?? 0) } else { above = min(tried, above ?? .infinity) }
-        let wanted: Double =
+        let nextRate: Double =
             switch (best, above) {
             case (let best?, let above?): above / best <= Self.precision ? best : (best + above) / 2
             case (let best?, nil): best * 1.5
             case (nil, let above?): above / 2
             case (nil, nil): tried
             }
-        let rate = Self.rounded(wanted)
+        let rate = Self.rounded(nextRate)
         // A rate that was tried already, because of rounding or a bound, gives no new information.
-        next = tries < Self.mostTries && rate != best && rate != above ? rate : nil
+        next = tries < Self.maximumTries && rate != best && rate != above ? rate : nil
     }
 
     private static func rounded(_ rate: Double) -> Double {

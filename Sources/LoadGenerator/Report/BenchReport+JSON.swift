@@ -104,7 +104,7 @@ extension BenchReport {
             func milliseconds(_ nanoseconds: UInt64) -> Double { Double(nanoseconds / 1000) / 1000 }
             count = histogram.count
             mean = milliseconds(UInt64(histogram.mean))
-            least = milliseconds(histogram.least)
+            least = milliseconds(histogram.minimum)
             p50 = milliseconds(histogram.percentile(50))
             p90 = milliseconds(histogram.percentile(90))
             p99 = milliseconds(histogram.percentile(99))

@@ -53,8 +53,8 @@ extension BenchReport {
     }
 
     private static func range(_ sizes: [Int]) -> String {
-        guard let least = sizes.min(), let most = sizes.max() else { return "0" }
-        let (low, high) = (NumberText.decimal(Double(least) / 1000), NumberText.decimal(Double(most) / 1000))
+        guard let minimum = sizes.min(), let maximum = sizes.max() else { return "0" }
+        let (low, high) = (NumberText.decimal(Double(minimum) / 1000), NumberText.decimal(Double(maximum) / 1000))
         return low == high ? low : "\(low) to \(high)"
     }
 }

@@ -85,9 +85,9 @@ package struct BenchReport: Sendable {
                 "other programs were running here: the load average was \(NumberText.fixed(loadBefore, places: 2)) on "
                     + "\(NumberText.fixed(processors, places: 1)) processors before the measurement")
         }
-        if isLocal, let most = steps.map(\.generatorCPU).max(), most > 0.1 * processors {
+        if isLocal, let maximum = steps.map(\.generatorCPU).max(), maximum > 0.1 * processors {
             warnings.append(
-                "the server is on this machine: the generator took \(Int((most / processors * 100).rounded()))% of the "
+                "the server is on this machine: the generator took \(Int((maximum / processors * 100).rounded()))% of the "
                     + "processors, which a server on a machine of its own would have")
         }
         add(.samples)

@@ -8,28 +8,28 @@ package struct ChartScale: Sendable, Hashable {
     package let marks: [Double]
     private let isLogarithmic: Bool
 
-    /// An axis from 0 to at least `most`, with about five ticks at 1, 2 or 5 times a power of ten.
-    package static func linear(to most: Double) -> ChartScale {
-        let most = most.isFinite && most > 0 ? most : 1
-        let rough = most / 5
+    /// An axis from 0 to at least `maximum`, with about five ticks at 1, 2 or 5 times a power of ten.
+    package static func linear(to maximum: Double) -> ChartScale {
+        let maximum = maximum.isFinite && maximum > 0 ? maximum : 1
+        let rough = maximum / 5
         let power = pow(10, floor(log10(rough)))
         let step = ([1.0, 2, 5, 10].first { $0 * power >= rough * 0.999 } ?? 10) * power
-        let count = Int((most / step - 0.001).rounded(.up))
+        let count = Int((maximum / step - 0.001).rounded(.up))
         return ChartScale(
             low: 0, high: Double(count) * step, marks: (0...max(1, count)).map { Double($0) * step },
             isLogarithmic: false)
     }
 
-    /// An axis from below `least` to above `most`, with ticks at 1, 2 and 5 times powers of ten.
-    package static func logarithmic(from least: Double, to most: Double) -> ChartScale {
-        let least = least.isFinite && least > 0 ? least : 0.001
-        let most = max(most.isFinite ? most : least, least * 1.001)
+    /// An axis from below `minimum` to above `maximum`, with ticks at 1, 2 and 5 times powers of ten.
+    package static func logarithmic(from minimum: Double, to maximum: Double) -> ChartScale {
+        let minimum = minimum.isFinite && minimum > 0 ? minimum : 0.001
+        let maximum = max(maximum.isFinite ? maximum : minimum, minimum * 1.001)
         var rounds: [Double] = []
-        for power in Int(floor(log10(least))) - 1...Int(floor(log10(most))) + 1 {
+        for power in Int(floor(log10(minimum))) - 1...Int(floor(log10(maximum))) + 1 {
             for digit in [1.0, 2, 5] { rounds.append(digit * pow(10, Double(power))) }
         }
-        let low = rounds.last { $0 <= least } ?? least
-        let high = rounds.first { $0 >= most } ?? most
+        let low = rounds.last { $0 <= minimum } ?? minimum
+        let high = rounds.first { $0 >= maximum } ?? maximum
         var marks = rounds.filter { $0 >= low && $0 <= high }
         // Over many decades, only powers of ten fit.
         if marks.count > 10 { marks = marks.filter { abs(log10($0) - log10($0).rounded()) < 1e-9 } }

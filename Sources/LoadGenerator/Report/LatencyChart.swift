@@ -79,7 +79,7 @@ package struct LatencyChart: Sendable {
                 // If no value is beyond a percentile, it equals the maximum, which is drawn at the end.
                 guard index == 100 || beyond * Double(histogram.count) >= 1 else { continue }
                 let percent = index == 100 ? 100 : (1 - beyond) * 100
-                let value = index == 0 ? histogram.least : histogram.percentile(percent)
+                let value = index == 0 ? histogram.minimum : histogram.percentile(percent)
                 series.points.append((place, Double(value) / 1e6, false))
             }
             return series

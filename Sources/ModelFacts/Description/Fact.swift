@@ -164,7 +164,7 @@ package enum ModelHead: String, Sendable, Hashable {
     /// Ultralytics' exports with a task.
     case ultralytics = "Ultralytics"
     /// Exports of Ultralytics with names of classes but no task: YOLOv5's, and YOLOv8's first ones.
-    case untoldYOLO = "YOLO"
+    case unspecifiedYOLO = "YOLO"
     /// transformers: logits with a last class for no object, and boxes by their centers.
     case detr = "DETR"
     /// transformers: independent logits, and boxes by their centers.
@@ -187,7 +187,7 @@ package enum ModelHead: String, Sendable, Hashable {
     case other
 
     /// True for outputs of Ultralytics' exports, under any name.
-    package var isYOLO: Bool { self == .ultralytics || self == .untoldYOLO || self == .modelAPIYOLO }
+    package var isYOLO: Bool { self == .ultralytics || self == .unspecifiedYOLO || self == .modelAPIYOLO }
 }
 
 /// The mapping of a tensor of integers to real numbers: `(value - zeroPoint) * scale`.

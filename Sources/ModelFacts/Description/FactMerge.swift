@@ -23,7 +23,7 @@ extension FactSheet {
         merge(\.pooling, other, "pooling") { $0.rawValue }
         usualEnding = usualEnding ?? other.usualEnding
         placeholderLabels = placeholderLabels ?? other.placeholderLabels
-        spareLabel = spareLabel ?? other.spareLabel
+        backgroundLabel = backgroundLabel ?? other.backgroundLabel
         inputQuantization = inputQuantization ?? other.inputQuantization
         if outputQuantizations.isEmpty { outputQuantizations = other.outputQuantizations }
         // Descriptions often differ without a contradiction.

@@ -21,7 +21,7 @@ package struct FactSheet: Sendable, Hashable {
     /// The labels `LABEL_0`, `LABEL_1`, …, which a configuration has if it was made without labels.
     package var placeholderLabels: Fact<[String]>?
     /// The source's name for the first class, if the model has one more class than the source has labels.
-    package var spareLabel: Fact<String>?
+    package var backgroundLabel: Fact<String>?
     /// The quantization of the only input, if that holds integers.
     package var inputQuantization: Fact<TensorQuantization>?
     /// The quantization of each output in the file's order; nil for one without a single scale and zero point.

@@ -4,7 +4,7 @@ internal import JSON
 /// Reads files of labels: a name on each line, optionally with the class number or WordNet's number
 /// (`n01440764 tench, Tinca tinca`), CSV, JSON, Python's notation.
 package enum LabelFile {
-    package static let mostBytes = 64 << 20
+    package static let maximumBytes = 64 << 20
 
     /// True if a file name is usual for labels.
     package static func isUsual(_ name: String) -> Bool { rank(name) != nil }
@@ -37,8 +37,8 @@ package enum LabelFile {
 
     /// - Parameter name: the file's name; its ending determines the format.
     package static func read(_ bytes: [UInt8], name: String) throws(FormatError) -> [String] {
-        guard bytes.count <= mostBytes else {
-            throw FormatError("has \(bytes.count) bytes: the limit is \(mostBytes)")
+        guard bytes.count <= maximumBytes else {
+            throw FormatError("has \(bytes.count) bytes: the limit is \(maximumBytes)")
         }
         let lower = name.lowercased()
         if lower.hasSuffix(".json") { return try json(bytes) }
@@ -50,8 +50,8 @@ package enum LabelFile {
         // Empty lines at the end are not labels.
         while lines.last?.trimmed == "" { lines.removeLast() }
         guard !lines.isEmpty else { throw FormatError("has no names") }
-        guard lines.count <= LabelTable.mostLabels else {
-            throw FormatError("has \(lines.count) names: the limit is \(LabelTable.mostLabels)")
+        guard lines.count <= LabelTable.maximumLabels else {
+            throw FormatError("has \(lines.count) names: the limit is \(LabelTable.maximumLabels)")
         }
         if lower.hasSuffix(".csv") { return try CSVLabels.read(lines, delimiter: CSVLine.delimiter(of: lines[0])) }
         if lower.hasSuffix(".tsv") { return try CSVLabels.read(lines, delimiter: 0x09) }

@@ -4,7 +4,7 @@ internal import JSON
 /// Reads names of classes from the forms in JSON and YAML files.
 enum LabelTable {
     /// The maximum number of classes: ImageNet-21k has 21,843.
-    static let mostLabels = 200_000
+    static let maximumLabels = 200_000
 
     /// - Parameter skips: whether classes may lack a name, as in files written by people.
     static func read(_ value: JSONValue, skips: Bool = false) throws(FormatError) -> [String] {
@@ -19,7 +19,7 @@ enum LabelTable {
     }
 
     private static func list(_ elements: [JSONValue]) throws(FormatError) -> [String] {
-        guard elements.count <= mostLabels else { throw tooMany(elements.count) }
+        guard elements.count <= maximumLabels else { throw tooMany(elements.count) }
         if elements.contains(where: { if case .object = $0 { true } else { false } }) { return try entries(elements) }
         var labels: [String] = []
         for (index, element) in elements.enumerated() {
@@ -42,7 +42,7 @@ enum LabelTable {
                 }).first
             else { throw FormatError("[\(index)]: expected an object with a \"name\", found \(element.kind)") }
             let number = ["id", "index", "class_id"].lazy.compactMap { members[$0] }.first.flatMap {
-                FactNode.integer($0, in: 0...mostLabels)
+                FactNode.integer($0, in: 0...maximumLabels)
             }
             names.append((number, name))
         }
@@ -55,13 +55,13 @@ enum LabelTable {
     }
 
     private static func tooMany(_ count: Int) -> FormatError {
-        FormatError("has \(count) names: the limit is \(mostLabels)")
+        FormatError("has \(count) names: the limit is \(maximumLabels)")
     }
 
     /// The names of an object by number, or with numbers as values (`label2id`). If a value is a list, its last element
     /// is the name: Keras' `{"0": ["n01440764", "tench"]}`.
     private static func table(_ members: [String: JSONValue], _ skips: Bool) throws(FormatError) -> [String] {
-        guard members.count <= mostLabels else { throw tooMany(members.count) }
+        guard members.count <= maximumLabels else { throw tooMany(members.count) }
         var pairs: [(number: Int, name: String)] = []
         let byNumber = members.keys.allSatisfy { Int($0) != nil }
         for (key, value) in members {
@@ -78,7 +78,7 @@ enum LabelTable {
                 if case .string(let text) = value {
                     number = Int(text)
                 } else {
-                    number = FactNode.integer(value, in: 0...mostLabels)
+                    number = FactNode.integer(value, in: 0...maximumLabels)
                 }
                 name = key
             }

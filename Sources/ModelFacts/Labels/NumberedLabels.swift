@@ -8,21 +8,21 @@ enum NumberedLabels {
     static func names(
         _ pairs: [(number: Int, name: String)], startsAtOne: Bool = true
     ) throws(FormatError) -> [String] {
-        guard let least = pairs.map(\.number).min(), let greatest = pairs.map(\.number).max() else {
+        guard let minimum = pairs.map(\.number).min(), let greatest = pairs.map(\.number).max() else {
             throw FormatError("has no names")
         }
-        guard least >= 0, greatest <= LabelTable.mostLabels else {
-            let wrong = least < 0 ? least : greatest
-            throw FormatError("names class \(wrong): expected numbers from 0 to \(LabelTable.mostLabels)")
+        guard minimum >= 0, greatest <= LabelTable.maximumLabels else {
+            let wrong = minimum < 0 ? minimum : greatest
+            throw FormatError("names class \(wrong): expected numbers from 0 to \(LabelTable.maximumLabels)")
         }
         var seen: Set<Int> = []
         for (number, _) in pairs where !seen.insert(number).inserted {
             throw FormatError("names class \(number) twice")
         }
-        let first = least == 1 && startsAtOne && greatest == pairs.count ? 1 : 0
-        guard least == first else {
+        let first = minimum == 1 && startsAtOne && greatest == pairs.count ? 1 : 0
+        guard minimum == first else {
             throw FormatError(
-                "names class \(least), but not class 0: expected numbers from 0 on"
+                "names class \(minimum), but not class 0: expected numbers from 0 on"
                     + (startsAtOne ? ", or every number from 1 on" : ""))
         }
         var names = [String?](repeating: nil, count: greatest - first + 1)
@@ -34,9 +34,9 @@ enum NumberedLabels {
 
     /// True if numbers are class numbers: each once, from 0, or every one from 1.
     static func areClasses(_ numbers: [Int]) -> Bool {
-        guard let least = numbers.min(), let greatest = numbers.max(), greatest <= LabelTable.mostLabels,
+        guard let minimum = numbers.min(), let greatest = numbers.max(), greatest <= LabelTable.maximumLabels,
             Set(numbers).count == numbers.count
         else { return false }
-        return least == 0 || least == 1 && greatest == numbers.count
+        return minimum == 0 || minimum == 1 && greatest == numbers.count
     }
 }

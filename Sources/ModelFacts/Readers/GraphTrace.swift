@@ -45,7 +45,7 @@ struct GraphTrace {
         "ShapeOf",
     ]
 
-    private static let most = 64, mostVisited = 512
+    private static let maximum = 64, maximumVisited = 512
 
     /// The node that makes a tensor, skipping operators that leave values unchanged.
     func maker(of tensor: String) -> Node? {
@@ -55,7 +55,7 @@ struct GraphTrace {
     /// The tensor before operators that leave values unchanged.
     func beforeTransparent(_ tensor: String) -> String {
         var wanted = tensor
-        for _ in 0..<Self.most {
+        for _ in 0..<Self.maximum {
             guard let node = makers[wanted], Self.transparent.contains(node.operation), let first = node.inputs.first
             else { break }
             wanted = first
@@ -100,7 +100,7 @@ struct GraphTrace {
             let isTransparent = Self.transparent.contains(node.operation)
             guard isTransparent || Self.linear.contains(node.operation) else { return false }
             for input in isTransparent ? node.inputs.prefix(1) : node.inputs[...] where visited.insert(input).inserted {
-                guard visited.count <= Self.mostVisited else { return false }
+                guard visited.count <= Self.maximumVisited else { return false }
                 if let maker = makers[input] {
                     left.append(maker)
                 } else if isOpen {

@@ -29,7 +29,7 @@ struct IntegerLayers {
     ]
     /// Operators that scale and shift, if their other operand is a constant.
     private static let scaling: Set<String> = ["Multiply", "Mul", "Subtract", "Sub", "Divide", "Div"]
-    private static let mostSteps = 64
+    private static let maximumSteps = 64
 
     mutating func add(_ node: GraphTrace.Node, makes outputs: [String]) {
         for output in outputs { makers[output] = node }
@@ -51,7 +51,7 @@ struct IntegerLayers {
 
     private func isOfBytes(_ tensor: String) -> Bool {
         var tensor = tensor
-        for _ in 0..<Self.mostSteps {
+        for _ in 0..<Self.maximumSteps {
             if bytes.contains(tensor) { return true }
             guard let node = makers[tensor], let first = node.inputs.first else { return false }
             let isScaling =

@@ -28,7 +28,7 @@ struct ModelInfo {
         // Model API separates names by spaces, and uses "_" for a space in a name.
         if let text = info["labels"] {
             let names = text.split(separator: " ").map(String.init)
-            if !names.isEmpty, names.count <= LabelTable.mostLabels { sheet.labels = fact(names, "labels") }
+            if !names.isEmpty, names.count <= LabelTable.maximumLabels { sheet.labels = fact(names, "labels") }
         }
         if let written = info["model_type"] {
             let (task, head) = Self.meaning(of: type)
@@ -36,7 +36,7 @@ struct ModelInfo {
             sheet.head = head.map { fact($0, "model_type") }
         }
         if type == "classification" {
-            sheet.spareLabel = Fact("other", source: source, key: "Model API's \"other\" first")
+            sheet.backgroundLabel = Fact("other", source: source, key: "Model API's \"other\" first")
         }
         for (key, reason) in [
             ("embedded_processing", "the file prepares pictures of any size itself, which is not supported"),

@@ -4,7 +4,7 @@ package import FileFormats
 /// skipped.
 package enum ONNXExternalFiles {
     private static let externalData = 13
-    private static let deepest = 32, most = 1_000
+    private static let deepest = 32, maximum = 1_000
 
     /// The names, relative to the file's folder; for a damaged file those before the damage.
     package static func names(_ source: ByteSource) -> Set<String> {
@@ -19,7 +19,7 @@ package enum ONNXExternalFiles {
     ) throws(FormatError) {
         guard depth < deepest else { return }
         var walk = ProtobufWalk(source, range)
-        while names.count < most, let field = try walk.next() {
+        while names.count < maximum, let field = try walk.next() {
             guard case .bytes(let part) = field.value else { continue }
             if message == .tensor, field.number == externalData {
                 if let name = try location(part, source) { names.insert(name) }

@@ -7,7 +7,7 @@ package enum ONNXReader {
     private static let modelGraph = 7, modelProperties = 14
     private static let graphNode = 1, graphOutput = 12
     private static let nodeInput = 1, nodeOutput = 2, nodeOperator = 4, nodeDomain = 7
-    private static let mostNodes = 200_000, mostProperties = 1_000
+    private static let maximumNodes = 200_000, maximumProperties = 1_000
 
     package static func read(_ source: ByteSource, name: String) -> FactSheet {
         var sheet = FactSheet()
@@ -20,7 +20,7 @@ package enum ONNXReader {
                     sheet.endings = try endings(range, source).map {
                         OutputEnding(output: $0.0, fact: Fact($0.1, source: name, key: "the last operator"))
                     }
-                } else if field.number == modelProperties, properties.count < mostProperties {
+                } else if field.number == modelProperties, properties.count < maximumProperties {
                     let (key, value) = try property(range, source)
                     properties[key] = value
                 }
@@ -60,7 +60,7 @@ package enum ONNXReader {
         while let field = try walk.next() {
             guard field.number == graphNode || field.number == 5, case .bytes(let range) = field.value else { continue }
             count += 1
-            guard count <= mostNodes else { throw FormatError("has more than \(mostNodes) nodes") }
+            guard count <= maximumNodes else { throw FormatError("has more than \(maximumNodes) nodes") }
             guard field.number == graphNode else {
                 let tensor = try self.tensor(range, source)
                 types[tensor.name] = tensor.type
@@ -147,7 +147,7 @@ package enum ONNXReader {
     }
 
     private static func text(_ range: Range<Int>, _ source: ByteSource) throws(FormatError) -> String {
-        String(decoding: try source.bytes(at: range.lowerBound, count: range.count, most: 16 << 20), as: UTF8.self)
+        String(decoding: try source.bytes(at: range.lowerBound, count: range.count, maximum: 16 << 20), as: UTF8.self)
     }
 
     private static func property(_ range: Range<Int>, _ source: ByteSource) throws(FormatError) -> (String, String) {
@@ -161,7 +161,7 @@ package enum ONNXReader {
         return (key, value)
     }
 
-    private static let mostOutputs = 64
+    private static let maximumOutputs = 64
 
     private static func endings(
         _ graph: Range<Int>, _ source: ByteSource
@@ -174,10 +174,10 @@ package enum ONNXReader {
             guard case .bytes(let range) = field.value else { continue }
             if field.number == graphNode {
                 count += 1
-                guard count <= mostNodes else { throw FormatError("has more than \(mostNodes) nodes") }
+                guard count <= maximumNodes else { throw FormatError("has more than \(maximumNodes) nodes") }
                 let (node, made) = try self.node(range, source)
                 for output in made { trace.makers[output] = node }
-            } else if field.number == graphOutput, outputs.count < mostOutputs {
+            } else if field.number == graphOutput, outputs.count < maximumOutputs {
                 var inner = ProtobufWalk(source, range)
                 while let part = try inner.next() {
                     if part.number == 1, case .bytes(let name) = part.value { outputs.append(try text(name, source)) }

@@ -3,8 +3,8 @@ internal import FileFormats
 /// Reads the facts in an OpenVINO IR (the XML file): `rt_info/model_info`, as written by Model API, Geti and
 /// Ultralytics, and the last layer.
 package enum OpenVINOReader {
-    package static let mostBytes = 64 << 20
-    private static let mostDepth = 200, mostLayers = 200_000
+    package static let maximumBytes = 64 << 20
+    private static let maximumDepth = 200, maximumLayers = 200_000
 
     package static func read(_ text: [UInt8], name: String) -> FactSheet {
         var sheet = FactSheet()
@@ -71,8 +71,8 @@ package enum OpenVINOReader {
             if name == "layer", path.count == 3, let id = attributes["id"].flatMap({ Int($0) }),
                 let type = attributes["type"]
             {
-                guard types.count < mostLayers else {
-                    throw FormatError("has more than \(mostLayers) layers")
+                guard types.count < maximumLayers else {
+                    throw FormatError("has more than \(maximumLayers) layers")
                 }
                 types[id] = type
                 layer = id
@@ -110,7 +110,9 @@ package enum OpenVINOReader {
     }
 
     private static func walk(_ text: [UInt8]) throws(FormatError) -> Found {
-        guard text.count <= mostBytes else { throw FormatError("has \(text.count) bytes: the limit is \(mostBytes)") }
+        guard text.count <= maximumBytes else {
+            throw FormatError("has \(text.count) bytes: the limit is \(maximumBytes)")
+        }
         var walk = XMLWalk(text)
         var found = Found()
         var path: [String] = []
@@ -129,8 +131,8 @@ package enum OpenVINOReader {
                     throw FormatError("begins with \"\(name.prefix(40))\" where an IR has \"net\"")
                 }
                 path.append(name)
-                guard path.count <= mostDepth else {
-                    throw FormatError("is nested more than \(mostDepth) deep at byte \(walk.place)")
+                guard path.count <= maximumDepth else {
+                    throw FormatError("is nested more than \(maximumDepth) deep at byte \(walk.place)")
                 }
                 try graph.add(name, attributes, at: path)
                 if path.count > 3, path[1] == "rt_info", let value = attributes["value"] {

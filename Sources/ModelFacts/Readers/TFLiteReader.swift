@@ -57,7 +57,7 @@ package enum TFLiteReader {
         var files: [String: [UInt8]] = [:]
         var left = largestLabels
         for entry in zip.entries where !entry.name.hasSuffix("/") {
-            let contents = try zip.contents(entry, source, most: left)
+            let contents = try zip.contents(entry, source, maximum: left)
             left -= contents.count
             files[entry.name] = contents
         }
@@ -111,7 +111,7 @@ package enum TFLiteReader {
         102: "SplitV", 106: "AddN", 114: "QuantizeLinear", 126: "BatchMatMul", 130: "BroadcastTo",
     ]
     /// The last operators of a file are enough to find the ending of an output.
-    private static let mostOperators = 512
+    private static let maximumOperators = 512
 
     private static func endings(
         _ root: FlatBuffer.Table
@@ -119,7 +119,7 @@ package enum TFLiteReader {
         guard let graph = try root.element(2, 0) else { return [] }
         var trace = GraphTrace()
         let count = try graph.count(3)
-        for index in stride(from: count - 1, through: max(0, count - mostOperators), by: -1) {
+        for index in stride(from: count - 1, through: max(0, count - maximumOperators), by: -1) {
             guard let node = try graph.element(3, index),
                 let code = try root.element(1, Int(try node.number(0, UInt32.self) ?? 0))
             else { continue }
@@ -132,7 +132,7 @@ package enum TFLiteReader {
             for output in (try node.integers(2) ?? []).prefix(64) { trace.makers["\(output)"] = maker }
         }
         // Without its first operators it is only a part of a graph.
-        trace.isOpen = count > mostOperators
+        trace.isOpen = count > maximumOperators
         var endings: [(String, GraphEnding)] = []
         for output in (try graph.integers(2) ?? []).prefix(16) {
             guard let tensor = try graph.element(0, output) else { continue }
@@ -188,7 +188,7 @@ private struct MetadataReading {
             default: break
             }
         }
-        for unit in try table.tables(4, most: 64) ?? [] {
+        for unit in try table.tables(4, maximum: 64) ?? [] {
             let kind = try unit.number(0, UInt8.self) ?? 0
             guard kind == 1, let options = try unit.table(1) else { continue }
             let mean = (try options.floats(0) ?? []).map(Double.init)
@@ -230,7 +230,7 @@ private struct MetadataReading {
             let names = ["", "feature", "image", "bounding box", "audio"]
             output.content = names.indices.contains(kind) ? names[kind] : ""
         }
-        for unit in try table.tables(4, most: 64) ?? [] {
+        for unit in try table.tables(4, maximum: 64) ?? [] {
             switch try unit.number(0, UInt8.self) ?? 0 {
             case 2:
                 sheet.unsupported.append(
@@ -246,7 +246,7 @@ private struct MetadataReading {
         }
         // Translations of the labels have a locale: the file without one comes first.
         var candidates: [(name: String, kind: Int8, isTranslation: Bool)] = []
-        for file in try table.tables(6, most: 256) ?? [] {
+        for file in try table.tables(6, maximum: 256) ?? [] {
             let kind = try file.number(2, Int8.self) ?? 0
             guard kind == 2 || kind == 3, let name = try file.text(0) else {
                 if kind == 4 {

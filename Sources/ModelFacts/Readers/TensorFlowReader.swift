@@ -4,7 +4,7 @@ package import FileFormats
 /// tensorflow/core/framework/{graph, function,node_def}.proto): in a SavedModel by its signature, through the functions
 /// in which Keras wraps a model; in a frozen graph by the nodes without a consumer. Weights are skipped.
 package enum TensorFlowReader {
-    private static let mostNodes = 200_000, mostFunctions = 20_000, mostOutputs = 16, mostName = 65_536
+    private static let maximumNodes = 200_000, maximumFunctions = 20_000, maximumOutputs = 16, maximumName = 65_536
 
     /// - Parameter name: `saved_model.pb`.
     package static func savedModel(_ source: ByteSource, name: String) -> FactSheet {
@@ -28,7 +28,7 @@ package enum TensorFlowReader {
                 return !["NoOp", "Const", "Placeholder", "Assert"].contains(node.operation)
             }.sorted()
             var endings: [(String, GraphEnding)] = []
-            for name in ends.prefix(mostOutputs) {
+            for name in ends.prefix(maximumOutputs) {
                 if let ending = try graph.ending(of: name, source) { endings.append((name, ending)) }
             }
             return endings
@@ -93,7 +93,7 @@ package enum TensorFlowReader {
         var fields = ProtobufWalk(source, signature)
         while let field = try fields.next() {
             // SignatureDef.outputs = 2, a map to TensorInfo, with name = 1.
-            guard field.number == 2, outputs.count < mostOutputs, case .bytes(let part) = field.value,
+            guard field.number == 2, outputs.count < maximumOutputs, case .bytes(let part) = field.value,
                 let (key, info) = try entry(part, source)
             else { continue }
             var inner = ProtobufWalk(source, info)
@@ -127,7 +127,8 @@ package enum TensorFlowReader {
     }
 
     fileprivate static func text(_ range: Range<Int>, _ source: ByteSource) throws(FormatError) -> String {
-        String(decoding: try source.bytes(at: range.lowerBound, count: range.count, most: mostName), as: UTF8.self)
+        String(
+            decoding: try source.bytes(at: range.lowerBound, count: range.count, maximum: maximumName), as: UTF8.self)
     }
 
     /// A graph's nodes, and the functions that they call.
@@ -148,7 +149,7 @@ package enum TensorFlowReader {
 
         private(set) var nodes: [String: Node] = [:]
         private var functions: [String: Range<Int>] = [:]
-        private var left = mostNodes
+        private var left = maximumNodes
 
         /// GraphDef: node = 1, library = 2.
         init(_ range: Range<Int>, _ source: ByteSource) throws(FormatError) {
@@ -165,8 +166,8 @@ package enum TensorFlowReader {
             var walk = ProtobufWalk(source, range)
             while let field = try walk.next() {
                 guard field.number == 1, case .bytes(let function) = field.value else { continue }
-                guard functions.count < mostFunctions else {
-                    throw FormatError("has more than \(mostFunctions) functions")
+                guard functions.count < maximumFunctions else {
+                    throw FormatError("has more than \(maximumFunctions) functions")
                 }
                 var inner = ProtobufWalk(source, function)
                 find: while let member = try inner.next() {
@@ -186,7 +187,7 @@ package enum TensorFlowReader {
             _ range: Range<Int>, to nodes: inout [String: Node], _ left: inout Int, _ source: ByteSource
         ) throws(FormatError) {
             left -= 1
-            guard left >= 0 else { throw FormatError("has more than \(mostNodes) nodes") }
+            guard left >= 0 else { throw FormatError("has more than \(maximumNodes) nodes") }
             var node = Node()
             var name = ""
             var walk = ProtobufWalk(source, range)

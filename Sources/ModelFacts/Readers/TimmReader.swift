@@ -29,7 +29,7 @@ package enum TimmReader {
         if let license = node.string("license") {
             sheet.license = Fact(license, source: source, key: node.path(of: "license"))
         }
-        switch root.integer("num_classes", in: 0...LabelTable.mostLabels) {
+        switch root.integer("num_classes", in: 0...LabelTable.maximumLabels) {
         case 0?: sheet.head = Fact(.features, source: source, key: "num_classes")
         case _?: sheet.task = Fact("classify", source: source, key: "num_classes")
         case nil: break

@@ -99,7 +99,7 @@ package enum UltralyticsReader {
         }
         guard let task = node.string("task") else {
             if sheet.labels != nil, sheet.stride != nil {
-                sheet.head = Fact(.untoldYOLO, source: node.source, key: "names, stride")
+                sheet.head = Fact(.unspecifiedYOLO, source: node.source, key: "names, stride")
             }
             return
         }
@@ -140,10 +140,10 @@ package enum UltralyticsReader {
     /// The facts that are assumed for an export without a task, depending on its outputs.
     /// - Parameters:
     ///   - head: the source of its names and stride.
-    ///   - findsThings: whether its first output is a table of boxes; otherwise it has one score for each name.
-    package static func untold(_ head: Fact<ModelHead>, findsThings: Bool) -> FactSheet {
+    ///   - isDetector: whether its first output is a table of boxes; otherwise it has one score for each name.
+    package static func unspecified(_ head: Fact<ModelHead>, isDetector: Bool) -> FactSheet {
         var sheet = FactSheet()
-        guard findsThings else {
+        guard isDetector else {
             // YOLOv5's classifiers: the middle, OpenCV's linear resize, ImageNet's mean and deviation.
             let convention = "YOLOv5's convention for classifiers"
             func fact<Value>(_ value: Value) -> Fact<Value> {

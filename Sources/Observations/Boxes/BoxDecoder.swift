@@ -2,7 +2,7 @@
 package struct BoxOptions: Sendable, Hashable {
     package var threshold: Float?, iou: Float?
     /// The maximum number of detections, at least 1; the classes to report (nil: all).
-    package var most: Int?, classes: Set<Int>?
+    package var maximum: Int?, classes: Set<Int>?
     /// True if no detection may be missing: limits on their number are ignored, and an unreadable detection is an
     /// error.
     package var needsAll = false
@@ -28,7 +28,7 @@ package struct BoxDecoder: Sendable {
     private let priors: [Prior], variances: SIMD4<Float>
 
     /// The maximum number of candidates for suppression; the best ones are kept.
-    package static let mostCandidates = 10_000
+    package static let maximumCandidates = 10_000
 
     /// Prepares to decode tensors of these shapes, by role (``BoxDecoding/roles``), with one shape for each level.
     /// `classes`: the number of labels without background; nil if it is not known. Throws `unexpected` if a tensor does
@@ -75,16 +75,16 @@ package struct BoxDecoder: Sendable {
         in tensors: [String: [OutputTensor]], options: BoxOptions = BoxOptions(), isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Detection] {
         let levels = try bound(tensors)
-        var candidates = Candidates(most: Self.mostCandidates)
-        // Classes beyond the end of `wanted` are not wanted. Requests choose the numbers, and Int.max + 1 would
-        // overflow.
-        let wanted = options.classes.map { asked in
-            var wanted = [Bool](repeating: false, count: max(0, min(asked.max() ?? 0, classes - 1)) + 1)
-            for index in asked where wanted.indices.contains(index) { wanted[index] = true }
-            return wanted
+        var candidates = Candidates(maximum: Self.maximumCandidates)
+        // Classes beyond the end of `requestedClasses` are not wanted. Requests choose the numbers, and Int.max + 1
+        // would overflow.
+        let requestedClasses = options.classes.map { requested in
+            var requestedClasses = [Bool](repeating: false, count: max(0, min(requested.max() ?? 0, classes - 1)) + 1)
+            for index in requested where requestedClasses.indices.contains(index) { requestedClasses[index] = true }
+            return requestedClasses
         }
         let threshold = options.threshold ?? decoding.threshold
-        let scan = ScoreScan(decoding, threshold: threshold, wanted: wanted)
+        let scan = ScoreScan(decoding, threshold: threshold, requestedClasses: requestedClasses)
         for level in levels {
             if let label = level.label {
                 finished(level, labels: label, count(in: tensors), scan, into: &candidates)
@@ -94,7 +94,7 @@ package struct BoxDecoder: Sendable {
                     into: &candidates, isCancelled: isCancelled)
             }
         }
-        if options.needsAll, !candidates.isComplete { throw .tooMany(limit: Self.mostCandidates) }
+        if options.needsAll, !candidates.isComplete { throw .tooMany(limit: Self.maximumCandidates) }
         return try suppress(candidates.sorted(), levels, priors(in: tensors), options, isCancelled)
     }
 
@@ -328,9 +328,9 @@ package struct BoxDecoder: Sendable {
             boxes.append(box)
             chosen.append((candidate, level, row))
         }
-        let limit = max(1, min(options.most ?? decoding.maxDetections, decoding.maxDetections))
-        let most = options.needsAll ? Self.mostCandidates : limit
-        let mostOfClass = options.needsAll ? nil : decoding.maxDetectionsOfClass
+        let limit = max(1, min(options.maximum ?? decoding.maxDetections, decoding.maxDetections))
+        let maximum = options.needsAll ? Self.maximumCandidates : limit
+        let maximumPerClass = options.needsAll ? nil : decoding.maxDetectionsOfClass
         let iou = options.iou ?? decoding.iou
         func detection(_ index: Int) -> Detection {
             let (candidate, level, row) = chosen[index]
@@ -340,15 +340,15 @@ package struct BoxDecoder: Sendable {
                 row: Int(candidate.row))
         }
         switch decoding.suppression {
-        case .none, .peaks: return boxes.indices.prefix(most).map(detection)
+        case .none, .peaks: return boxes.indices.prefix(maximum).map(detection)
         case .perClass, .all:
             return try Suppression.survivors(
                 of: boxes, labels: decoding.suppression == .all ? nil : chosen.map(\.candidate.label),
-                iou: iou, most: most, mostOfClass: mostOfClass, isCancelled: isCancelled
+                iou: iou, maximum: maximum, maximumPerClass: maximumPerClass, isCancelled: isCancelled
             ).map(detection)
         case .weighted:
             return try Suppression.means(
-                of: boxes.indices.map(detection), iou: iou, most: most, isCancelled: isCancelled)
+                of: boxes.indices.map(detection), iou: iou, maximum: maximum, isCancelled: isCancelled)
         }
     }
 }

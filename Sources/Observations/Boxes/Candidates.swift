@@ -12,40 +12,40 @@ struct Candidate {
     }
 }
 
-/// The best candidates of any number added. Holds up to twice `most`: when full, it drops the worse half, then accepts
-/// only candidates better than the worst one kept. Memory is bounded by a few thousand candidates.
+/// The best candidates of any number added. Holds up to twice `maximum`: when full, it drops the worse half, then
+/// accepts only candidates better than the worst one kept. Memory is bounded by a few thousand candidates.
 struct Candidates {
-    let most: Int
-    private(set) var held: [Candidate] = []
+    let maximum: Int
+    private(set) var kept: [Candidate] = []
     /// The value that scores must exceed; -infinity until a candidate is dropped.
     private var floor = -Float.infinity
 
-    init(most: Int) { self.most = max(1, most) }
+    init(maximum: Int) { self.maximum = max(1, maximum) }
 
     /// True if ``sorted()`` returns all candidates added.
-    var isComplete: Bool { floor == -.infinity && held.count <= most }
+    var isComplete: Bool { floor == -.infinity && kept.count <= maximum }
 
     @inline(__always)
     mutating func add(_ score: Float, row: Int, label: Int) {
         guard score > floor else { return }
-        held.append(
+        kept.append(
             Candidate(
                 score: min(max(score, 0), 1), row: Int32(truncatingIfNeeded: row),
                 label: Int32(truncatingIfNeeded: label)))
-        if held.count >= 2 &* most { drop() }
+        if kept.count >= 2 &* maximum { drop() }
     }
 
     private mutating func drop() {
-        Self.select(&held, most)
-        held.removeLast(held.count - most)
-        floor = held.reduce(Float.infinity) { min($0, $1.score) }
+        Self.select(&kept, maximum)
+        kept.removeLast(kept.count - maximum)
+        floor = kept.reduce(Float.infinity) { min($0, $1.score) }
     }
 
     /// The best candidates, sorted.
     consuming func sorted() -> [Candidate] {
-        held.sort { $0.precedes($1) }
-        if held.count > most { held.removeLast(held.count - most) }
-        return held
+        kept.sort { $0.precedes($1) }
+        if kept.count > maximum { kept.removeLast(kept.count - maximum) }
+        return kept
     }
 
     /// Moves the first `count` by order to the front, unsorted (quickselect; falls back to sorting in bad cases).

@@ -52,7 +52,7 @@ struct HeadPlan: Sendable {
 
     /// The maximum number of classes, for models that output class numbers: there may be more than labels, and the
     /// number is then the label.
-    private static let mostClasses = 1 << 20
+    private static let maximumClasses = 1 << 20
 
     /// Plans the reading of tensors of these shapes, by role. `classes`: the number of labels without background; nil
     /// if it is not known.
@@ -92,9 +92,9 @@ struct HeadPlan: Sendable {
         // Without a tensor of class numbers, all boxes are of class 0.
         self.classes =
             parts.contains(.label)
-            ? Self.mostClasses : parts.contains(.score) ? classes ?? 1 : (columns ?? 0) - background
-        guard rows <= PriorBoxes.most else {
-            throw .unexpected(role: "tensors", expected: "at most \(PriorBoxes.most) rows", found: "\(rows)")
+            ? Self.maximumClasses : parts.contains(.score) ? classes ?? 1 : (columns ?? 0) - background
+        guard rows <= PriorBoxes.maximum else {
+            throw .unexpected(role: "tensors", expected: "at most \(PriorBoxes.maximum) rows", found: "\(rows)")
         }
     }
 
@@ -255,7 +255,7 @@ struct HeadPlan: Sendable {
         let (cells, overflow) = down.multipliedReportingOverflow(by: across)
         // If the numbers of cells and channels are equal, the other tensors determine the axis order.
         var misfit = tensors[0]
-        for isFirst in [true, false] where !overflow && cells <= PriorBoxes.most {
+        for isFirst in [true, false] where !overflow && cells <= PriorBoxes.maximum {
             var placed: [(HeadTensor, Placement)] = []
             for one in tensors {
                 if let place = place(one.tensor, one.shape, [down, across], anchors, isFirst) {

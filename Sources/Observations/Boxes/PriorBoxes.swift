@@ -37,9 +37,9 @@ package enum PriorBoxes: Sendable, Hashable {
     }
 
     /// The maximum number of boxes.
-    package static let most = 4_000_000
+    package static let maximum = 4_000_000
 
-    /// The number of boxes for an input of this size; nil above ``most``, or if a level is invalid.
+    /// The number of boxes for an input of this size; nil above ``maximum``, or if a level is invalid.
     package func count(width: Int, height: Int) -> Int? {
         switch self {
         case .given(let numbers): return numbers.count % 4 == 0 ? numbers.count / 4 : nil
@@ -50,7 +50,7 @@ package enum PriorBoxes: Sendable, Hashable {
                 let cells = Self.cells(width, level.stride).multipliedReportingOverflow(
                     by: Self.cells(height, level.stride))
                 let boxes = cells.partialValue.multipliedReportingOverflow(by: level.boxes.count)
-                guard !cells.overflow, !boxes.overflow, boxes.partialValue <= Self.most - sum else { return nil }
+                guard !cells.overflow, !boxes.overflow, boxes.partialValue <= Self.maximum - sum else { return nil }
                 sum += boxes.partialValue
             }
             return sum

@@ -9,13 +9,13 @@
 struct ScoreScan {
     let form: ScoreForm, background: BackgroundClass, threshold: Float, multiLabel: Bool, weights: ScoreWeights
     /// The classes to find; nil for all.
-    let wanted: [Bool]?
+    let requestedClasses: [Bool]?
     /// The minimum raw score of a class, and of objectness, that can reach the threshold.
-    private let least: Float, leastObjectness: Float
+    private let minimum: Float, minimumObjectness: Float
 
-    init(_ decoding: BoxDecoding, threshold: Float, wanted: [Bool]?) {
+    init(_ decoding: BoxDecoding, threshold: Float, requestedClasses: [Bool]?) {
         (form, background, self.threshold) = (decoding.scores, decoding.background, threshold)
-        (multiLabel, weights, self.wanted) = (decoding.multiLabel, decoding.weights, wanted)
+        (multiLabel, weights, self.requestedClasses) = (decoding.multiLabel, decoding.weights, requestedClasses)
         // Assume the maximum class score, 1.
         let objectness =
             switch weights {
@@ -24,10 +24,10 @@ struct ScoreScan {
             default: pow(threshold, 1 / weights.objectness) * 0.999
             }
         if form == .probabilities {
-            (least, leastObjectness) = (threshold, objectness)
+            (minimum, minimumObjectness) = (threshold, objectness)
         } else {
             // Subtract a margin: the exact comparison uses the computed confidence.
-            (least, leastObjectness) = (Self.logit(threshold) - 1e-3, Self.logit(objectness) - 1e-3)
+            (minimum, minimumObjectness) = (Self.logit(threshold) - 1e-3, Self.logit(objectness) - 1e-3)
         }
     }
 
@@ -81,7 +81,7 @@ struct ScoreScan {
     @inline(__always)
     func add(_ score: Float, _ row: Int, _ label: Int, _ candidates: inout Candidates) {
         guard score >= threshold else { return }
-        if let wanted, label >= wanted.count || !wanted[label] { return }
+        if let requestedClasses, label >= requestedClasses.count || !requestedClasses[label] { return }
         candidates.add(score, row: row, label: label)
     }
 
@@ -93,7 +93,7 @@ struct ScoreScan {
     private func rows(_ scores: Plane, _ batch: Range<Int>, _ firstRow: Int, _ candidates: inout Candidates) {
         let (range, shift) = classes(scores)
         for row in batch {
-            guard Self.reaches(least, scores, row, range) else { continue }
+            guard Self.reaches(minimum, scores, row, range) else { continue }
             each(scores, row, range) { place, value in
                 add(probability(value), firstRow &+ row, place &- shift, &candidates)
             }
@@ -106,11 +106,11 @@ struct ScoreScan {
         let (range, shift) = classes(scores)
         for row in batch {
             let raw = objectness[row, 0]
-            guard raw >= leastObjectness else { continue }
+            guard raw >= minimumObjectness else { continue }
             let gate = probability(raw)
-            let least = multiLabel ? least(beside: gate) : -.infinity
+            let minimum = multiLabel ? minimum(beside: gate) : -.infinity
             each(scores, row, range) { place, value in
-                guard value >= least else { return }
+                guard value >= minimum else { return }
                 add(combine(gate, probability(value)), firstRow &+ row, place &- shift, &candidates)
             }
         }
@@ -118,15 +118,15 @@ struct ScoreScan {
 
     /// The minimum raw class score that can reach the threshold with an objectness: avoids most exponentials if there
     /// are many classes.
-    private func least(beside gate: Float) -> Float {
+    private func minimum(beside gate: Float) -> Float {
         let share =
             switch weights {
             case .product: threshold / gate
             case .root: threshold * threshold / gate
             default: pow(threshold / pow(gate, weights.objectness), 1 / weights.classes)
             }
-        let least = form == .sigmoid ? Self.logit(share * 0.999) - 1e-3 : share * 0.999
-        return least.isNaN ? -.infinity : least
+        let minimum = form == .sigmoid ? Self.logit(share * 0.999) - 1e-3 : share * 0.999
+        return minimum.isNaN ? -.infinity : minimum
     }
 
     /// Calls `body` with the best class of a row, or with every class if a box may have several.
@@ -147,15 +147,15 @@ struct ScoreScan {
         if bestPlace >= 0 { body(bestPlace, best) }
     }
 
-    /// True if a value of a row is at least `least`.
+    /// True if a value of a row is at least `minimum`.
     @inline(__always)
-    private static func reaches(_ least: Float, _ scores: Plane, _ row: Int, _ range: Range<Int>) -> Bool {
-        guard scores.step == 1, range.count >= 16 else { return maximum(scores, row, range) >= least }
+    private static func reaches(_ minimum: Float, _ scores: Plane, _ row: Int, _ range: Range<Int>) -> Bool {
+        guard scores.step == 1, range.count >= 16 else { return maximum(scores, row, range) >= minimum }
         let values = scores.base + row &* scores.rowStride
         func lanes(_ place: Int) -> SIMD8<Float> {
             UnsafeRawPointer(values + place).loadUnaligned(as: SIMD8<Float>.self)
         }
-        let floor = SIMD8<Float>(repeating: least)
+        let floor = SIMD8<Float>(repeating: minimum)
         var isOver = SIMDMask<SIMD8<Int32>>(repeating: false)
         var place = range.lowerBound
         while place &+ 16 <= range.upperBound {
@@ -219,7 +219,7 @@ struct ScoreScan {
                     best[index] = value > best[index] ? value : best[index]
                 }
             }
-            for index in 0..<batch.count where best[index] >= least {
+            for index in 0..<batch.count where best[index] >= minimum {
                 let row = batch.lowerBound &+ index
                 each(scores, row, range) { place, value in
                     add(probability(value), firstRow &+ row, place &- shift, &candidates)
@@ -252,7 +252,7 @@ struct ScoreScan {
             let factor = 1 / sum
             if let objectness {
                 let raw = objectness[row, 0], gate = Self.sigmoid(raw)
-                guard raw >= leastObjectness else { continue }
+                guard raw >= minimumObjectness else { continue }
                 each(scores, row, range) { place, value in
                     add(combine(gate, exp(value - highest) * factor), firstRow &+ row, place &- shift, &candidates)
                 }

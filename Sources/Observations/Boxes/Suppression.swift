@@ -6,15 +6,15 @@ package enum Suppression {
     ///   - boxes: finite, the most confident first.
     ///   - labels: the class of each box; boxes of different classes do not suppress each other. Nil: all do.
     ///   - iou: the intersection over union above which a box is dropped.
-    ///   - most: the maximum number of boxes to keep; `mostOfClass`: that for each class.
+    ///   - maximum: the maximum number of boxes to keep; `maximumPerClass`: that for each class.
     /// - Returns: the indices of the kept boxes, in order.
     package static func survivors(
-        of boxes: [Box], labels: [Int32]?, iou: Float, most: Int, mostOfClass: Int? = nil,
+        of boxes: [Box], labels: [Int32]?, iou: Float, maximum: Int, maximumPerClass: Int? = nil,
         isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Int] {
         var kept: [Int] = []
-        kept.reserveCapacity(min(most, boxes.count))
-        guard most > 0 else { return kept }
+        kept.reserveCapacity(min(maximum, boxes.count))
+        guard maximum > 0 else { return kept }
         // Compare a box with eight kept ones at a time, only of its class: each class has a linked list of blocks.
         var blocks: [Block] = []
         var latest: [Int32: Int] = [:], counts: [Int32: Int] = [:]
@@ -22,7 +22,7 @@ package enum Suppression {
             if index & 63 == 63, isCancelled() { throw .cancelled }
             let box = boxes[index]
             let label = labels.map { $0[index] } ?? 0
-            if let mostOfClass, counts[label, default: 0] >= mostOfClass { continue }
+            if let maximumPerClass, counts[label, default: 0] >= maximumPerClass { continue }
             let start = latest[label] ?? -1
             let isDropped = blocks.withUnsafeBufferPointer { blocks in
                 let wide = Block(repeating: box)
@@ -35,8 +35,8 @@ package enum Suppression {
             }
             if isDropped { continue }
             kept.append(index)
-            if mostOfClass != nil { counts[label, default: 0] += 1 }
-            if kept.count == most { break }
+            if maximumPerClass != nil { counts[label, default: 0] += 1 }
+            if kept.count == maximum { break }
             if start >= 0, blocks[start].count < Block.lanes {
                 blocks[start].add(box)
             } else {
@@ -50,11 +50,11 @@ package enum Suppression {
     /// Merges each detection, the most confident first, with the others of its class that overlap it by more than
     /// `iou`. Box and extras become the mean weighted by confidence; the confidence is that of the most confident one.
     static func means(
-        of detections: [Detection], iou: Float, most: Int, isCancelled: () -> Bool = { false }
+        of detections: [Detection], iou: Float, maximum: Int, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Detection] {
         var means: [Detection] = []
         var rest = detections
-        while let best = rest.first, means.count < most {
+        while let best = rest.first, means.count < maximum {
             if isCancelled() { throw .cancelled }
             var mean = best, weight: Float = 0, sides = SIMD4<Float>.zero
             mean.extras = mean.extras.map { _ in 0 }
@@ -123,14 +123,14 @@ package enum Suppression {
         /// True if the overlap of the box with one of these exceeds `iou`.
         @inline(__always)
         func overlaps(_ box: Block, _ iou: Float) -> Bool {
-            let width = Self.least(right, box.right) - Self.greatest(left, box.left)
+            let width = Self.minimum(right, box.right) - Self.greatest(left, box.left)
             // Most boxes are side by side and end here.
             guard Self.isAnyOver(width) else { return false }
-            let height = Self.least(bottom, box.bottom) - Self.greatest(top, box.top)
+            let height = Self.minimum(bottom, box.bottom) - Self.greatest(top, box.top)
             let intersection = width * height
             let excess = intersection - iou * (area + box.area - intersection)
             // All three are greater than 0 if their minimum is.
-            return Self.isAnyOver(Self.least(Self.least(width, height), excess))
+            return Self.isAnyOver(Self.minimum(Self.minimum(width, height), excess))
         }
 
         /// True if a lane is greater than 0.
@@ -142,7 +142,7 @@ package enum Suppression {
         }
 
         @inline(__always)
-        private static func least(_ a: Lanes, _ b: Lanes) -> Lanes { a.replacing(with: b, where: b .< a) }
+        private static func minimum(_ a: Lanes, _ b: Lanes) -> Lanes { a.replacing(with: b, where: b .< a) }
 
         @inline(__always)
         private static func greatest(_ a: Lanes, _ b: Lanes) -> Lanes { a.replacing(with: b, where: b .> a) }

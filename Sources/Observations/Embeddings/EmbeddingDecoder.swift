@@ -30,7 +30,7 @@ package struct EmbeddingDecoder: Sendable {
     private let isFirst: Bool
 
     /// The length above which an embedding is probably an unpooled tensor: usual models have 128 to 4,096 numbers.
-    package static let mostUsual = 8_192
+    package static let usualLimit = 8_192
 
     /// Prepares to decode an output of this shape. Throws `unexpected` if it does not fit.
     package init(_ decoding: EmbeddingDecoding, shape: [Int]) throws(ObservationError) {
@@ -86,8 +86,8 @@ package struct EmbeddingDecoder: Sendable {
     /// - Parameter name: the output's name.
     package func advice(_ name: String) -> String? {
         let isUnsaid = decoding.pooling == nil && shape.filter { $0 > 1 }.count > 1
-        guard isUnsaid || dimension > Self.mostUsual else { return nil }
-        let large = dimension > Self.mostUsual ? ": usual ones have up to \(Self.mostUsual)" : ""
+        guard isUnsaid || dimension > Self.usualLimit else { return nil }
+        let large = dimension > Self.usualLimit ? ": usual ones have up to \(Self.usualLimit)" : ""
         let why =
             isUnsaid
             ? "its tensor is \(shape), and nothing says how the vectors in it become one: set \"pooling\" to \"cls\" (the first), "

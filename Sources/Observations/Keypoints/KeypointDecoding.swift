@@ -74,23 +74,23 @@ package struct KeypointDecoder: Sendable {
     package func keypoints(
         _ tensor: OutputTensor, threshold: Float? = nil, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Keypoint?] {
-        let least = threshold ?? decoding.threshold
+        let minimum = threshold ?? decoding.threshold
         guard tensor.values.count == points * (maps?.cells ?? reader.each) else {
             let expected = "\(points) \(maps == nil ? "points" : "maps")"
             throw .unexpected(role: "output", expected: expected, found: "\(tensor.shape)")
         }
-        guard let maps else { return reader.points(tensor.values, threshold: least) }
+        guard let maps else { return reader.points(tensor.values, threshold: minimum) }
         var found: [Keypoint?] = []
         found.reserveCapacity(points)
         for point in 0..<points {
             if isCancelled() { throw .cancelled }
-            found.append(peak(point, maps, tensor.values, least))
+            found.append(peak(point, maps, tensor.values, minimum))
         }
         return found
     }
 
     private func peak(
-        _ point: Int, _ cells: ChannelMaps, _ values: UnsafeBufferPointer<Float>, _ least: Float
+        _ point: Int, _ cells: ChannelMaps, _ values: UnsafeBufferPointer<Float>, _ minimum: Float
     ) -> Keypoint? {
         let start = point * cells.channelStep, step = cells.cellStep
         var best = -Float.infinity, place = -1
@@ -100,7 +100,7 @@ package struct KeypointDecoder: Sendable {
         }
         guard place >= 0 else { return nil }
         let confidence = min(max(decoding.scores == .sigmoid ? ScoreScan.sigmoid(best) : best, 0), 1)
-        guard confidence >= least else { return nil }
+        guard confidence >= minimum else { return nil }
         let column = place % cells.width, row = place / cells.width
         var x = Float(column) + 0.5, y = Float(row) + 0.5
         if decoding.refines {

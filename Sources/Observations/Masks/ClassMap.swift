@@ -73,15 +73,15 @@ struct ContenderSearch {
 
     /// The maximum number of squares with several classes, from the top, and of squares times channels. Squares beyond
     /// get the class of the nearest cell. Only noise has more.
-    private static let mostSquares = 1 << 18, mostWork = 1 << 24
+    private static let maximumSquares = 1 << 18, maximumWork = 1 << 24
     /// The maximum number of classes of a square in addition to those that win a corner.
-    private static let mostOthers = 4
+    private static let maximumOthers = 4
 
     /// - Returns: the values of ``ClassMap/starts`` and ``ClassMap/contenders``.
     func run(isCancelled: () -> Bool) throws(ObservationError) -> (starts: [Int32], contenders: [ClassMap.Contender]) {
         var starts: [Int32] = [0], contenders: [ClassMap.Contender] = []
         starts.reserveCapacity(width * height + 1)
-        let most = min(Self.mostSquares, Self.mostWork / scores.count)
+        let maximum = min(Self.maximumSquares, Self.maximumWork / scores.count)
         var squares = 0
         for row in 0..<height {
             if isCancelled() { throw .cancelled }
@@ -91,7 +91,7 @@ struct ContenderSearch {
                 let corners = SIMD4<Int>(place, place &+ right, place &+ below, place &+ right &+ below)
                 let winners = SIMD4<UInt16>(
                     values[corners[0]], values[corners[1]], values[corners[2]], values[corners[3]])
-                if winners != SIMD4(repeating: winners[0]), squares < most {
+                if winners != SIMD4(repeating: winners[0]), squares < maximum {
                     squares &+= 1
                     add(corners, winners, to: &contenders)
                 }
@@ -122,7 +122,7 @@ struct ContenderSearch {
             let scores = self.corners(of: number, corners)
             // A class wins nowhere if another is at least equal in every corner.
             if leading[..<count].contains(where: { $0.number == number || all($0.scores .>= scores) }) { continue }
-            if leading.count == count + Self.mostOthers {
+            if leading.count == count + Self.maximumOthers {
                 guard
                     let weakest = leading.indices[count...].min(by: {
                         leading[$0].scores.sum() < leading[$1].scores.sum()

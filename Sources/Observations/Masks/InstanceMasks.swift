@@ -4,7 +4,7 @@ package struct InstanceMaskDecoder: Sendable {
     package let coefficients: Int, width: Int, height: Int
     private let cells: ChannelMaps
     /// The minimum logit of a position in the mask.
-    private let least: Float
+    private let minimum: Float
 
     /// Prepares to decode with prototypes of this shape: `[1, coefficients, height, width]`, or channels last.
     /// - Parameter threshold: the minimum probability of a position in the mask, above 0 and below 1.
@@ -16,16 +16,16 @@ package struct InstanceMaskDecoder: Sendable {
             throw .unexpected(role: "prototypes", expected: expected, found: "\(whole)")
         }
         (self.coefficients, self.width, self.height, self.cells) = (coefficients, width, height, cells)
-        least = ScoreScan.logit(threshold)
+        minimum = ScoreScan.logit(threshold)
     }
 
-    /// The mask of a detection in the picture, clipped to its box; nil if it would exceed `most` runs. Between the
+    /// The mask of a detection in the picture, clipped to its box; nil if it would exceed `maximum` runs. Between the
     /// centers of cells, values are interpolated linearly, first across and then down. Between two rows of cells a
     /// column enters or leaves the mask at most once, in a row found by bisection: the cost depends on the picture's
     /// width, and little on its height.
     package func mask(
         of detection: Detection, coefficients values: ArraySlice<Float>, prototypes: OutputTensor,
-        in picture: PictureMap, most: Int, isCancelled: () -> Bool = { false }
+        in picture: PictureMap, maximum: Int, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> RunLengths? {
         guard values.count == coefficients, prototypes.values.count == coefficients * cells.cells else {
             throw .unexpected(
@@ -62,7 +62,7 @@ package struct InstanceMaskDecoder: Sendable {
             }
             for segment in segments {
                 let first = line[segment.cell], step = line[segment.next] - first
-                func isIn(_ index: Int) -> Bool { first + step * segment.parts[index] >= least }
+                func isIn(_ index: Int) -> Bool { first + step * segment.parts[index] >= minimum }
                 // Values along a segment are monotonic: there is at most one change.
                 let count = segment.parts.count, begins = isIn(0)
                 var low = 1, high = isIn(count - 1) == begins ? count : count - 1
@@ -74,7 +74,7 @@ package struct InstanceMaskDecoder: Sendable {
                 let range = begins ? 0..<low : low..<count
                 mask.add(column: column, rows: segment.first + range.lowerBound..<segment.first + range.upperBound)
             }
-            if mask.counts.count > most { return nil }
+            if mask.counts.count > maximum { return nil }
         }
         mask.close()
         return mask
@@ -103,8 +103,9 @@ package struct InstanceMaskDecoder: Sendable {
         return segments
     }
 
-    private static func pixels(_ start: Double, _ length: Double, _ most: Int) -> Range<Int> {
-        let first = max(0, Int((start - 0.5).rounded(.up))), last = min(most, Int((start + length - 0.5).rounded(.up)))
+    private static func pixels(_ start: Double, _ length: Double, _ maximum: Int) -> Range<Int> {
+        let first = max(0, Int((start - 0.5).rounded(.up))),
+            last = min(maximum, Int((start + length - 0.5).rounded(.up)))
         return first..<max(first, last)
     }
 

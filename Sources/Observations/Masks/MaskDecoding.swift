@@ -32,7 +32,7 @@ package struct MaskDecoder: Sendable {
     private let maps: ChannelMaps
 
     /// The maximum number of classes: 16 bits, without the number for "not seen".
-    package static let mostClasses = 65_535
+    package static let maximumClasses = 65_535
 
     /// Prepares to decode an output of this shape. `classes`: the number of labels, nil if unknown. Throws `unexpected`
     /// if it does not fit.
@@ -48,18 +48,20 @@ package struct MaskDecoder: Sendable {
         let alternative = background == 1 ? classes : nil
         func fits(_ channels: Int) -> Bool { expected == nil || channels == expected || channels == alternative }
         let wanted = "[1, \(expected.map(String.init) ?? "classes"), height, width] or channels last"
-        guard let maps = ChannelMaps(shape, place: decoding.order, fits: fits), maps.channels < Self.mostClasses else {
+        guard let maps = ChannelMaps(shape, place: decoding.order, fits: fits), maps.channels < Self.maximumClasses
+        else {
             throw .unexpected(role: "output", expected: wanted, found: "\(whole)")
         }
         self.maps = maps
-        self.classes = decoding.layout == .indices ? min(classes ?? 256, Self.mostClasses) : maps.channels + background
+        self.classes =
+            decoding.layout == .indices ? min(classes ?? 256, Self.maximumClasses) : maps.channels + background
     }
 
     /// The best class of each cell, and the classes that can win between their centers.
     package func map(
         _ tensor: OutputTensor, threshold: Float? = nil, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> ClassMap {
-        let count = maps.cells, channels = maps.channels, most = Float(classes)
+        let count = maps.cells, channels = maps.channels, maximum = Float(classes)
         guard tensor.values.count == count * channels, let base = tensor.values.baseAddress else {
             throw .unexpected(role: "output", expected: "\(count * channels) values", found: "\(tensor.shape)")
         }
@@ -68,17 +70,17 @@ package struct MaskDecoder: Sendable {
         if decoding.layout == .indices {
             for index in 0..<count {
                 let value = base[index].rounded()
-                if value >= 0, value < most { values[index] = UInt16(value) }
+                if value >= 0, value < maximum { values[index] = UInt16(value) }
             }
         } else {
-            var least = -Float.infinity
+            var minimum = -Float.infinity
             var first: UInt16 = 0
             if decoding.layout != .classes {
                 let threshold = threshold ?? decoding.threshold
-                least = decoding.layout == .sigmoid ? ScoreScan.logit(threshold) : threshold
+                minimum = decoding.layout == .sigmoid ? ScoreScan.logit(threshold) : threshold
                 first = 1
             }
-            var best = [Float](repeating: least, count: count)
+            var best = [Float](repeating: minimum, count: count)
             let cellStep = maps.cellStep, channelStep = maps.channelStep
             // The cells of a batch stay in the cache while the channels are read.
             var start = 0
@@ -104,7 +106,7 @@ package struct MaskDecoder: Sendable {
             {
                 between = try ContenderSearch(
                     width: maps.width, height: maps.height, values: values, scores: scores, first: first,
-                    nothing: first == 1 ? least : nil
+                    nothing: first == 1 ? minimum : nil
                 ).run(isCancelled: isCancelled)
             }
         }

@@ -72,12 +72,12 @@ package struct PictureMask: Sendable {
     }
 
     /// The run lengths of the requested classes, by class.
-    /// - Parameter most: the maximum number of runs of all classes together; nil is returned if there are more.
+    /// - Parameter maximum: the maximum number of runs of all classes together; nil is returned if there are more.
     package func runLengths(
-        of wanted: Set<Int>, most: Int, isCancelled: () -> Bool = { false }
+        of requestedClasses: Set<Int>, maximum: Int, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Int: RunLengths]? {
         var runs = [RunLengths?](repeating: nil, count: map.classes)
-        for value in wanted where runs.indices.contains(value) {
+        for value in requestedClasses where runs.indices.contains(value) {
             runs[value] = RunLengths(width: width, height: height)
         }
         var total = 0
@@ -102,11 +102,11 @@ package struct PictureMask: Sendable {
                             column, row..<row + 1)
                     }
                 }
-                if total > most { return nil }
+                if total > maximum { return nil }
             }
         }
         var result: [Int: RunLengths] = [:]
-        for value in wanted where runs.indices.contains(value) {
+        for value in requestedClasses where runs.indices.contains(value) {
             runs[value]?.close()
             result[value] = runs[value]
         }

@@ -84,7 +84,7 @@ extension ModelRepository {
     package func servingVersion(of name: String) -> String? { serving(of: name)?.version }
 
     /// The reason that no version of a model may answer requests without a version; nil if one may.
-    package func reasonNoneServes(of name: String) -> String? {
+    package func reasonAgainstAll(of name: String) -> String? {
         guard serving(of: name) == nil else { return nil }
         return rollouts.withLock { $0[name] }?.barring?.absence
     }
@@ -175,7 +175,7 @@ extension ModelRepository {
     }
 
     private func loadWanted(of name: String) async {
-        for item in wanted(of: name) where item.policy == .eager && item.readyModel == nil {
+        for item in versionsToLoad(of: name) where item.policy == .eager && item.readyModel == nil {
             _ = try? await load(item)
         }
     }
@@ -216,8 +216,8 @@ extension ModelRepository {
 
     /// Reports that a candidate which answered instead of the serving version failed by its own fault: it is rolled
     /// back.
-    package func candidateErred(of name: String, candidate: String, reason: String) {
-        decide(of: name, candidate: candidate) { .candidateErred(reason: reason, digest: $0) }
+    package func candidateReturnedError(of name: String, candidate: String, reason: String) {
+        decide(of: name, candidate: candidate) { .candidateReturnedError(reason: reason, digest: $0) }
     }
 
     /// Handles an event of a candidate; a roll-back records the digest of its files.
@@ -233,7 +233,7 @@ extension ModelRepository {
     // MARK: Events of loads
 
     /// Reports the end of a load to the rollout, if the version is its candidate.
-    func tellRollout(of item: ModelVersion, _ outcome: ModelVersion.Outcome) {
+    func reportToRollout(of item: ModelVersion, _ outcome: ModelVersion.Outcome) {
         guard let plan = rollouts.withLock({ $0[item.name] })?.machine.plan, plan.candidate?.version == item.version
         else { return }
         switch outcome.result {

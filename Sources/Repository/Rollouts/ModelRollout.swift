@@ -54,7 +54,7 @@ package final class ModelRollout: Sendable {
     /// models it is nil; every request reads it.
     var barring: View? {
         state.withLock { state in
-            guard state.problem != nil || !state.machine.barsNone else { return nil }
+            guard state.problem != nil || !state.machine.allowsAll else { return nil }
             return View(machine: state.machine, problem: state.problem, comparison: nil)
         }
     }

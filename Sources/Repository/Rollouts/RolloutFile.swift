@@ -59,7 +59,7 @@ package struct RolloutFile: Sendable, Hashable {
     /// Reads the valid rollout; nil if no file exists.
     package func read() -> Result<RolloutMachine.Record?, Problem> {
         Result { () throws(Problem) in
-            let written = try writtenBeside()
+            let written = try readNextToVersions()
             var rolledBack: [String] = []
             if let kept, let data = try Self.contents(of: kept) {
                 let (record, over) = try Self.record(data, at: kept)
@@ -81,7 +81,7 @@ package struct RolloutFile: Sendable, Hashable {
 
     /// The contents of the file next to the versions; nil if it does not exist. A link that leads out of the model
     /// folders is not followed.
-    private func writtenBeside() throws(Problem) -> Data? {
+    private func readNextToVersions() throws(Problem) -> Data? {
         guard let beside else { return nil }
         guard links.admitting(beside).allows(beside) else { throw Problem(message: "\(beside) \(LinkPolicy.problem)") }
         return try Self.contents(of: beside)
@@ -90,7 +90,7 @@ package struct RolloutFile: Sendable, Hashable {
     private static func contents(of path: String) throws(Problem) -> Data? {
         var status = stat()
         if stat(path, &status) != 0, FileFailure(code: errno).isAbsence { return nil }
-        switch BundleFile.read(path, most: largest) {
+        switch BundleFile.read(path, maximum: largest) {
         case .success(let data): return data
         case .failure(let problem): throw Problem(message: "\(path) \(problem.reason)")
         }
@@ -136,7 +136,7 @@ package struct RolloutFile: Sendable, Hashable {
                 message: (obstacle ?? "the model has no folder of numbered versions for rollout.json")
                     + ", and no folder for data of the daemon is set (state_dir)")
         }
-        let written = try writtenBeside()
+        let written = try readNextToVersions()
         let folder = FilePath.parent(of: kept)
         try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let code = Self.replace(kept, with: record.text(over: Self.digest(of: written)))

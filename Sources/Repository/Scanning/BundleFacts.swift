@@ -79,7 +79,7 @@ struct BundleFacts: Sendable {
     }
 
     /// Replaces the declared facts by those of the loaded model.
-    mutating func settle(_ model: Model) {
+    mutating func adopt(_ model: Model) {
         classifiesPictures = model.isImageClassifier
         tasks = model.tasks
         isUndecided = !model.loadReport.undecided.isEmpty
@@ -88,7 +88,7 @@ struct BundleFacts: Sendable {
 
     /// Reads the facts again if the files have changed. A bundle that can no longer be read keeps its facts, as it
     /// keeps its place. Blocks.
-    func readAnew(_ path: String, links: LinkPolicy) -> BundleFacts {
+    func reread(_ path: String, links: LinkPolicy) -> BundleFacts {
         let before = self
         return LoaderThread.wait(within: Self.patience, on: path) {
             if let stamp = before.stamp, stamp.isCurrent { return before }

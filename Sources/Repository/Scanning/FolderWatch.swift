@@ -7,9 +7,9 @@ package struct FolderWatch<Stamp: Equatable & Sendable>: Sendable {
     /// The result of a scan.
     package struct Change: Sendable, Hashable {
         /// Entries to act upon: new, changed or gone, and stable.
-        package var settled: Set<String> = []
+        package var changed: Set<String> = []
         /// Entries that have changed and are not stable.
-        package var unsettled: Set<String> = []
+        package var changing: Set<String> = []
     }
 
     /// The stamps of the entries when they were last acted upon.
@@ -39,9 +39,9 @@ package struct FolderWatch<Stamp: Equatable & Sendable>: Sendable {
         for path in Set(now.keys).union(known.keys) where now[path] != known[path] {
             if now[path] == last[path] {
                 known[path] = now[path]
-                change.settled.insert(path)
+                change.changed.insert(path)
             } else {
-                change.unsettled.insert(path)
+                change.changing.insert(path)
             }
         }
         last = now

@@ -11,21 +11,21 @@ struct RepositoryScan {
     /// Keeps the known versions of an entry; false if none was known.
     mutating func keep(_ entry: RepositoryScanner.Found) -> Bool {
         guard let failure = entry.failure else {
-            guard let same = known[entry.name]?.first(where: { $0.path == entry.path && !$0.standsForUnreadable })
+            guard let same = known[entry.name]?.first(where: { $0.path == entry.path && !$0.isUnreadable })
             else { return false }
             same.unreadable = nil
-            same.isLeaving = false
+            same.isRetiring = false
             add(same)
             return true
         }
         let below = known.values.joined().filter { $0.path == entry.path || $0.path.hasPrefix(entry.path + "/") }
-        let models = below.filter { !$0.standsForUnreadable }
+        let models = below.filter { !$0.isUnreadable }
         // Versions that answer come first: of two with the same number the first is kept.
         let ordered = models.filter { $0.readyModel != nil } + models.filter { $0.readyModel == nil }
         let kept = models.isEmpty ? below.filter { $0.path == entry.path } : ordered
         for item in kept {
             item.unreadable = ModelVersion.Unreadable(path: entry.path, failure: failure)
-            item.isLeaving = false
+            item.isRetiring = false
             add(item)
         }
         return !kept.isEmpty
@@ -34,15 +34,15 @@ struct RepositoryScan {
     /// Keeps the known versions at a path, regardless of the state of their files.
     mutating func keep(at path: String) {
         for item in known.values.joined() where item.path == path {
-            item.isLeaving = false
+            item.isRetiring = false
             add(item)
         }
     }
 
     /// Adds a new version. A new version of a model that was unloaded on request is not served either.
     mutating func add(new item: ModelVersion) {
-        if let others = known[item.name], !others.isEmpty, others.allSatisfy(\.isHeldBack) {
-            item.unload(holdsBack: true)
+        if let others = known[item.name], !others.isEmpty, others.allSatisfy(\.isManuallyUnloaded) {
+            item.unload(unloadsManually: true)
         }
         add(item)
     }
@@ -52,7 +52,7 @@ struct RepositoryScan {
     private mutating func add(_ item: ModelVersion) {
         let isThere = items[item.name, default: []].contains {
             $0 === item
-                || $0.numbered == item.numbered && !$0.standsForUnreadable && !item.standsForUnreadable
+                || $0.numbered == item.numbered && !$0.isUnreadable && !item.isUnreadable
         }
         if !isThere { items[item.name, default: []].append(item) }
     }
@@ -62,11 +62,11 @@ struct RepositoryScan {
     mutating func keepUntilReplaced() {
         for item in dropped where item.readyModel != nil {
             // Only in the same folder: if the settings name another folder, its model replaces the old one at once.
-            guard let successors = items[item.name]?.filter({ !$0.isLeaving }),
+            guard let successors = items[item.name]?.filter({ !$0.isRetiring }),
                 successors.contains(where: { $0.folder == item.folder }),
-                successors.allSatisfy({ $0.readyModel == nil && !$0.isHeldBack })
+                successors.allSatisfy({ $0.readyModel == nil && !$0.isManuallyUnloaded })
             else { continue }
-            item.isLeaving = true
+            item.isRetiring = true
             items[item.name]?.append(item)
         }
     }
@@ -75,10 +75,10 @@ struct RepositoryScan {
     func answers(_ name: String) -> Bool { known[name]?.contains { $0.readyModel != nil } ?? false }
 
     /// Keeps the known versions of a name if the scan found none: a model of `model` is never dropped, but waited for.
-    mutating func keepIfNone(named name: String) {
+    mutating func keepIfMissing(named name: String) {
         guard items[name]?.isEmpty ?? true, let before = known[name] else { return }
         for item in before {
-            item.isLeaving = false
+            item.isRetiring = false
             add(item)
         }
     }

@@ -100,7 +100,7 @@ struct RepositoryScanner: Sendable {
             try refuseBundles(in: folder, names: names)
             return .bundle(Found(name: ModelBundle.servedName(of: folder), version: nil, path: folder, folder: folder))
         }
-        return .entries(names.filter { !Self.isPassedOver($0) && Self.problem(ofName: $0) == nil })
+        return .entries(names.filter { !Self.isIgnored($0) && Self.problem(ofName: $0) == nil })
     }
 
     /// The reason no request can contain this model name; nil if requests can. `HTTPWire` limits the characters of
@@ -116,7 +116,7 @@ struct RepositoryScanner: Sendable {
     private func refuseBundles(in folder: String, names: [String]) throws(RepositoryError) {
         guard names.contains("model.json") else { return }
         let bundles = names.filter { name in
-            !Self.isPassedOver(name) && (try? files.kind(folder + "/" + name + "/model.json")) == .file
+            !Self.isIgnored(name) && (try? files.kind(folder + "/" + name + "/model.json")) == .file
         }
         guard !bundles.isEmpty else { return }
         throw RepositoryError(
@@ -145,7 +145,7 @@ struct RepositoryScanner: Sendable {
             }
             let versions = NumberedFolders.names(among: names).compactMap { version($0, of: name, at: path, in: path) }
             if !versions.isEmpty { return versions }
-            let inside = names.sorted().filter { !Self.isPassedOver($0) }.flatMap { found(at: $0, in: path) }
+            let inside = names.sorted().filter { !Self.isIgnored($0) }.flatMap { found(at: $0, in: path) }
             // If it contains no model, or several, the path itself is loaded: that fails, and the error states the
             // expected content.
             guard Set(inside.map(\.name)).count == 1 else { return [itself] }
@@ -173,7 +173,7 @@ struct RepositoryScanner: Sendable {
     }
 
     private func updates(in folder: String) -> [Found] {
-        let names = ((try? files.names(folder)) ?? []).sorted().filter { !Self.isPassedOver($0) }
+        let names = ((try? files.names(folder)) ?? []).sorted().filter { !Self.isIgnored($0) }
         return names.flatMap { name -> [Found] in
             let place = folder + "/" + name
             let versions = ((try? files.names(place)) ?? []).filter { UpdatedVersion($0) != nil }
@@ -199,7 +199,7 @@ struct RepositoryScanner: Sendable {
     }
 
     /// True for names that no model has: hidden ones, and `lost+found`, which file systems keep in their root.
-    private static func isPassedOver(_ name: String) -> Bool {
+    private static func isIgnored(_ name: String) -> Bool {
         name.hasPrefix(".") || name.hasPrefix("_") || name == "lost+found"
     }
 
@@ -274,7 +274,7 @@ struct RepositoryScanner: Sendable {
         // The folder is itself a bundle.
         if found.contains(where: { $0.path == folder }) { return [] }
         let names = ((try? files.names(folder)) ?? []).sorted()
-        return names.filter { !Self.isPassedOver($0) }.compactMap { entry in
+        return names.filter { !Self.isIgnored($0) }.compactMap { entry in
             let path = folder + "/" + entry
             if found.contains(where: { $0.path == path || $0.path.hasPrefix(path + "/") }) { return nil }
             if Self.isWeights(entry, of: found, in: folder) { return nil }

@@ -11,9 +11,9 @@ public final class RepositoryWatcher: Sendable {
     private struct State {
         var watch: FolderWatch<ModelRepository.EntryStamp>
         /// The entries to take in.
-        var settled: Set<String> = []
+        var changed: Set<String> = []
         /// The entries that are still changing.
-        var unsettled: Set<String> = []
+        var changing: Set<String> = []
     }
 
     /// Makes the first scan; the repository itself loads the entries of that scan. Reads the folders: blocks.
@@ -29,9 +29,9 @@ public final class RepositoryWatcher: Sendable {
         let unreadable = Set(stamps.filter { $0.value.failure != nil }.keys)
         return state.withLock { state in
             let change = state.watch.scan(stamps, unreadable: unreadable)
-            state.settled.formUnion(change.settled)
-            state.unsettled = change.unsettled
-            return !state.settled.isEmpty
+            state.changed.formUnion(change.changed)
+            state.changing = change.changing
+            return !state.changed.isEmpty
         }
     }
 
@@ -39,16 +39,16 @@ public final class RepositoryWatcher: Sendable {
     /// old ones answer, and those whose files are gone are dropped. Entries that are still being copied and new bundles
     /// that are incomplete are skipped.
     /// - Throws: the first folder that cannot be read; the changes are taken in the next time.
-    public func takeIn() async throws(RepositoryError) {
-        let (settled, unsettled) = state.withLock { state in
-            defer { state.settled = [] }
-            return (state.settled.subtracting(state.unsettled), state.unsettled)
+    public func applyChanges() async throws(RepositoryError) {
+        let (changed, changing) = state.withLock { state in
+            defer { state.changed = [] }
+            return (state.changed.subtracting(state.changing), state.changing)
         }
-        guard !settled.isEmpty else { return }
+        guard !changed.isEmpty else { return }
         let result: Result<Void, RepositoryError> = await withCheckedContinuation { continuation in
             DispatchQueue.global(qos: .userInitiated).async { [repository] in
                 do throws(RepositoryError) {
-                    try repository.discover(among: settled, leavingAlone: unsettled)
+                    try repository.discover(among: changed, ignoring: changing)
                     continuation.resume(returning: .success(()))
                 } catch {
                     continuation.resume(returning: .failure(error))
@@ -58,9 +58,9 @@ public final class RepositoryWatcher: Sendable {
         do throws(RepositoryError) {
             try result.get()
         } catch {
-            state.withLock { $0.settled.formUnion(settled) }
+            state.withLock { $0.changed.formUnion(changed) }
             throw error
         }
-        await repository.reload(at: settled)
+        await repository.reload(at: changed)
     }
 }

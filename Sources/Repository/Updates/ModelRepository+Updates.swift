@@ -16,7 +16,7 @@ extension ModelRepository {
     }
 
     /// The disk budget of updates.
-    package struct UpdateRoom: Sendable {
+    package struct UpdateBudget: Sendable {
         /// The number of versions kept for each model, at least one.
         let versions: Int
         /// Reserves bytes; returns the error if they are not available.
@@ -65,7 +65,7 @@ extension ModelRepository {
     /// Keeps the result of an update as a new version, loads it, and serves it from now on; the previous version is
     /// unloaded. A result that cannot be loaded before the deadline is not kept.
     package func serve(
-        _ outcome: ModelUpdater.Outcome, of source: UpdateSource, by updater: ModelUpdater, _ room: UpdateRoom,
+        _ outcome: ModelUpdater.Outcome, of source: UpdateSource, by updater: ModelUpdater, _ room: UpdateBudget,
         deadline: MonotonicInstant?
     ) async throws(UpdateError) -> String {
         let kept = await LoaderThread.run { [self] () -> Result<UpdatedVersion, UpdateError> in
@@ -94,7 +94,7 @@ extension ModelRepository {
 
     /// Writes the files of a new version, and makes it known; it is not loaded yet. Blocks.
     private func keep(
-        _ bytes: [UInt8], updateOf source: UpdateSource, file: String, _ room: UpdateRoom
+        _ bytes: [UInt8], updateOf source: UpdateSource, file: String, _ room: UpdateBudget
     ) throws(UpdateError) -> UpdatedVersion {
         guard let folder = updatesFolder else { throw .failed("there is no folder for updates (taught_dir)") }
         let version = try nextVersion(after: source)
@@ -118,7 +118,7 @@ extension ModelRepository {
             throw .full("the disk of `taught_dir` is full: make room on it; nothing was changed")
         }
         do throws(RepositoryError) {
-            try discover(among: [folder + "/" + source.name + "/" + version.text], leavingAlone: [])
+            try discover(among: [folder + "/" + source.name + "/" + version.text], ignoring: [])
         } catch {
             remove([version], of: source.name, room)
             throw .failed(error.message)
@@ -150,14 +150,14 @@ extension ModelRepository {
     }
 
     /// Removes the oldest updates of a model until at most the configured number remains. Blocks.
-    private func dropOldest(of name: String, _ room: UpdateRoom) {
+    private func dropOldest(of name: String, _ room: UpdateBudget) {
         let kept = keptUpdates(of: name)
         let old = kept.dropLast(max(1, room.versions))
         if !old.isEmpty { remove(Array(old), of: name, room) }
     }
 
     /// Removes versions created by updates, and stops serving them. Blocks.
-    private func remove(_ versions: [UpdatedVersion], of name: String, _ room: UpdateRoom) {
+    private func remove(_ versions: [UpdatedVersion], of name: String, _ room: UpdateBudget) {
         guard let folder = updatesFolder else { return }
         for version in versions {
             let path = folder + "/" + name + "/" + version.text, gone = folder + "/" + Self.unfinished + name + "-gone"
@@ -170,6 +170,6 @@ extension ModelRepository {
         }
         rmdir(folder + "/" + name)
         // If the model folders cannot be read now, the next scan removes the versions.
-        try? discover(among: Set(versions.map { folder + "/" + name + "/" + $0.text }), leavingAlone: [])
+        try? discover(among: Set(versions.map { folder + "/" + name + "/" + $0.text }), ignoring: [])
     }
 }

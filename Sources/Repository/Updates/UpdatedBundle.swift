@@ -15,7 +15,7 @@ struct UpdatedBundle {
     private(set) var bytes: Int
 
     /// The maximum number of files and folders of a bundle, as in ``BundleWalk``, and the maximum depth of folders.
-    private static let most = BundleWalk.most, deepest = 8
+    private static let maximum = BundleWalk.maximum, deepest = 8
 
     /// Lists the files of the source bundle. Blocks.
     /// - Parameters:
@@ -40,7 +40,7 @@ struct UpdatedBundle {
         guard depth <= Self.deepest else { throw FileFailure(code: ELOOP) }
         let names = try FolderReader.disk.names(source + "/" + folder).sorted()
         for name in names where !name.hasPrefix(".") {
-            guard others.count + folders.count < Self.most else { throw FileFailure(code: E2BIG) }
+            guard others.count + folders.count < Self.maximum else { throw FileFailure(code: E2BIG) }
             let entry = folder + name
             switch try FolderReader.disk.kind(source + "/" + entry) {
             case .missing: continue

@@ -28,23 +28,23 @@ package enum DefaultModel: Sendable, Hashable {
         package var isUndecided: Bool
         /// True for a pipeline: adding one must not change the default model of a route.
         package var isPipeline = false
-        /// See ``VersionMachine/isToCome``.
-        package var isToCome: Bool
-        /// See ``VersionMachine/isComingBack``.
-        package var isComingBack: Bool
+        /// See ``VersionMachine/isExpected``.
+        package var isExpected: Bool
+        /// See ``VersionMachine/isRetrying``.
+        package var isRetrying: Bool
 
         // Wide: all have defaults; most tests set one or two.
         package init(
             isReady: Bool = false, isDeclared: Bool = false, isUndetermined: Bool = false, isUndecided: Bool = false,
-            isPipeline: Bool = false, isToCome: Bool = false, isComingBack: Bool = false
+            isPipeline: Bool = false, isExpected: Bool = false, isRetrying: Bool = false
         ) {
             self.isPipeline = isPipeline
             self.isReady = isReady
             self.isDeclared = isDeclared
             self.isUndetermined = isUndetermined
             self.isUndecided = isUndecided
-            self.isToCome = isToCome
-            self.isComingBack = isComingBack
+            self.isExpected = isExpected
+            self.isRetrying = isRetrying
         }
     }
 
@@ -52,7 +52,7 @@ package enum DefaultModel: Sendable, Hashable {
     /// name.
     package struct Decision: Sendable {
         private enum Rank: Int {
-            case chosen, ready, toCome, undetermined, unavailable, undecided
+            case chosen, ready, awaited, undetermined, unavailable, undecided
         }
 
         private let purpose: Purpose
@@ -64,11 +64,11 @@ package enum DefaultModel: Sendable, Hashable {
         /// - Parameters:
         ///   - configured: `default_model`; empty if not set. For classification it is chosen even if the model does
         ///     not exist; for other tasks, if it performs them.
-        ///   - settled: the default model so far; nil if none is fixed.
-        package init(_ purpose: Purpose, configured: String, settled: String?) {
+        ///   - resolved: the default model so far; nil if none is fixed.
+        package init(_ purpose: Purpose, configured: String, resolved: String?) {
             self.purpose = purpose
             isConfigured = !configured.isEmpty
-            preferred = isConfigured ? configured : settled
+            preferred = isConfigured ? configured : resolved
             if isConfigured, purpose == .classification { best = (.chosen, configured) }
         }
 
@@ -92,15 +92,15 @@ package enum DefaultModel: Sendable, Hashable {
             let rank = rank(candidate)
             guard isPreferred, !isConfigured else { return candidate.isPipeline ? nil : rank }
             switch rank {
-            case .ready, .toCome: return .chosen
-            case .unavailable where candidate.isComingBack: return .chosen
+            case .ready, .awaited: return .chosen
+            case .unavailable where candidate.isRetrying: return .chosen
             default: return rank
             }
         }
 
         private func rank(_ candidate: Candidate) -> Rank? {
             if candidate.isReady, !candidate.isUndecided { return .ready }
-            if candidate.isDeclared, candidate.isToCome, !candidate.isUndecided { return .toCome }
+            if candidate.isDeclared, candidate.isExpected, !candidate.isUndecided { return .awaited }
             if mayBeLoaded(candidate) { return .undetermined }
             guard candidate.isDeclared else { return nil }
             return candidate.isUndecided ? .undecided : .unavailable
@@ -109,7 +109,7 @@ package enum DefaultModel: Sendable, Hashable {
         /// The tasks of lazy models without model.json are known only when they are loaded. Such a model ranks last
         /// among those that can answer, and may turn out to perform another task.
         private func mayBeLoaded(_ candidate: Candidate) -> Bool {
-            purpose != .classification && candidate.isUndetermined && candidate.isToCome
+            purpose != .classification && candidate.isUndetermined && candidate.isExpected
         }
     }
 }

@@ -29,7 +29,7 @@ final class ModelVersion: Sendable {
         var facts: BundleFacts
         var unreadable: Unreadable?
         /// True if its files are gone, and it answers until its replacement is ready.
-        var isLeaving = false
+        var isRetiring = false
         /// The digest of its files with the stamp it was computed for; nil until ``readDigest()`` is called.
         var digest: (stamp: BundleStamp, text: String)?
         /// For a pipeline that was unloaded together with one of its models: the name of that model.
@@ -97,7 +97,7 @@ final class ModelVersion: Sendable {
     /// Reads the bundle's description again if its files have changed. Blocks.
     func readFacts() {
         let (facts, links) = state.withLock { ($0.facts, $0.configuration.links) }
-        let now = facts.readAnew(path, links: links)
+        let now = facts.reread(path, links: links)
         state.withLock { $0.facts = now }
     }
 
@@ -119,7 +119,7 @@ final class ModelVersion: Sendable {
     }
 
     /// True if the model is unloaded after an idle time.
-    var mayIdleOut: Bool {
+    var mayUnloadWhenIdle: Bool {
         state.withLock { $0.policy == .lazy && $0.idleUnload > .zero }
     }
 
@@ -174,7 +174,7 @@ final class ModelVersion: Sendable {
         state.withLock { state in
             VersionSituation(
                 policy: state.policy, isReady: state.machine.model != nil, hasFailed: state.machine.failure != nil,
-                isHeldBack: state.machine.isHeldBack, isLeaving: state.isLeaving,
+                isManuallyUnloaded: state.machine.isManuallyUnloaded, isRetiring: state.isRetiring,
                 mayServe: rollout?.mayServe(version(in: state), digest: state.digest?.text) ?? true)
         }
     }
@@ -206,11 +206,11 @@ final class ModelVersion: Sendable {
     }
 
     private func isDueAgain(_ state: State, after time: Duration) -> Bool {
-        state.policy == .lazy && !state.isLeaving && state.machine.isDueAgain(after: time, at: .now)
+        state.policy == .lazy && !state.isRetiring && state.machine.isDueAgain(after: time, at: .now)
     }
 
     /// Queues a load if one is still due.
-    func beginAgain(_ request: LoadRequest, after time: Duration) {
+    func retryLoad(_ request: LoadRequest, after time: Duration) {
         state.withLock { state in
             if isDueAgain(state, after: time) { _ = start(&state, request) }
         }
@@ -291,7 +291,7 @@ final class ModelVersion: Sendable {
             Task.detached { [configuration] in
                 let result = await self.load(request, ticket, configuration)
                 // Done here and not by the caller, so that every task that waited sees the version's new state.
-                let outcome = Outcome(result: result, isKept: self.settle(result))
+                let outcome = Outcome(result: result, isKept: self.finishLoad(result))
                 request.onEnd(outcome)
                 load.pending.fulfil(outcome)
             }
@@ -318,7 +318,7 @@ final class ModelVersion: Sendable {
                             version: self.numbered))
                 } catch {
                     // Doubled each time: a model and its load check process need more threads than one unload frees.
-                    guard error.isForWantOfThreads, await request.makeRoom(unloaded) else { return .failure(error) }
+                    guard error.isOutOfThreads, await request.makeRoom(unloaded) else { return .failure(error) }
                     unloaded *= 2
                 }
             }
@@ -326,11 +326,11 @@ final class ModelVersion: Sendable {
     }
 
     /// Records the outcome of a load; returns whether the version keeps the model.
-    private func settle(_ result: Result<Model, InferenceError>) -> Bool {
+    private func finishLoad(_ result: Result<Model, InferenceError>) -> Bool {
         let (isKept, replaced) = state.withLock { state -> (Bool, Model?) in
             switch result {
             case .success(let model):
-                state.facts.settle(model)
+                state.facts.adopt(model)
                 return state.machine.loadSucceeds(model)
             case .failure(let error):
                 state.machine.loadFails(shown(error.message), at: .now)
@@ -362,10 +362,10 @@ final class ModelVersion: Sendable {
     }
 
     /// True for the placeholder of a folder that could not be read: nothing can be loaded, and the reason is reported.
-    var standsForUnreadable: Bool { state.withLock { $0.machine.standsForUnreadable } }
+    var isUnreadable: Bool { state.withLock { $0.machine.isUnreadable } }
 
     /// True if the model was unloaded on request: only a load on request loads it again.
-    var isHeldBack: Bool { state.withLock { $0.machine.isHeldBack } }
+    var isManuallyUnloaded: Bool { state.withLock { $0.machine.isManuallyUnloaded } }
 
     /// The properties that decide whether it is the default model.
     func candidate(for purpose: DefaultModel.Purpose) -> DefaultModel.Candidate {
@@ -379,8 +379,8 @@ final class ModelVersion: Sendable {
             return DefaultModel.Candidate(
                 isReady: isReady, isDeclared: isDeclared, isUndetermined: state.facts.isUndetermined,
                 isUndecided: state.facts.isUndecided, isPipeline: !state.facts.pipelineModels.isEmpty,
-                isToCome: state.machine.isToCome,
-                isComingBack: state.policy == .lazy && state.machine.isComingBack)
+                isExpected: state.machine.isExpected,
+                isRetrying: state.policy == .lazy && state.machine.isRetrying)
         }
     }
 
@@ -388,9 +388,9 @@ final class ModelVersion: Sendable {
     var hasFailed: Bool { state.withLock { $0.machine.failure != nil } }
 
     /// True if its files are gone, and it answers until its replacement is ready.
-    var isLeaving: Bool {
-        get { state.withLock { $0.isLeaving } }
-        set { state.withLock { $0.isLeaving = newValue } }
+    var isRetiring: Bool {
+        get { state.withLock { $0.isRetiring } }
+        set { state.withLock { $0.isRetiring = newValue } }
     }
 
     /// Lets requests load it again.
@@ -405,7 +405,7 @@ final class ModelVersion: Sendable {
         let failed = state.withLock { state in
             state.machine.model === model ? state.machine.modelFails(reason, at: .now) : nil
         }
-        // As in `settle`: release it outside of the lock.
+        // As in `finishLoad`: release it outside of the lock.
         return withExtendedLifetime(failed) { failed != nil }
     }
 
@@ -419,11 +419,11 @@ final class ModelVersion: Sendable {
     }
 
     /// Unloads the model; predictions that use it keep it alive until they end. Returns whether it was loaded.
-    /// - Parameter holdsBack: whether requests for it must not load it again.
+    /// - Parameter unloadsManually: whether requests for it must not load it again.
     @discardableResult
-    func unload(holdsBack: Bool = false) -> Bool {
-        let unloaded = state.withLock { $0.machine.unload(holdsBack: holdsBack) }
-        // As in `settle`: release it outside of the lock.
+    func unload(unloadsManually: Bool = false) -> Bool {
+        let unloaded = state.withLock { $0.machine.unload(unloadsManually: unloadsManually) }
+        // As in `finishLoad`: release it outside of the lock.
         return withExtendedLifetime(unloaded) { unloaded != nil }
     }
 }

@@ -36,7 +36,7 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
     package struct Rest: Sendable {
         package fileprivate(set) var failure: Failure?
         /// True if it was unloaded on request: only a load on request loads it again.
-        package fileprivate(set) var isHeldBack = false
+        package fileprivate(set) var isManuallyUnloaded = false
         /// True if it had a model before.
         package fileprivate(set) var wasReady = false
     }
@@ -73,18 +73,18 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
     /// reads it.
     package private(set) var model: Model?
     /// True for the placeholder of a folder that could not be read when it was found: nothing can be loaded.
-    package let standsForUnreadable: Bool
+    package let isUnreadable: Bool
     /// The reason the last attempt to read the files failed.
     package private(set) var unreadable: String?
 
     /// The time for which requests get the error of a failed load and do not start another: loads cost seconds of CPU
     /// time, and many requests may arrive. Reloads are not delayed.
-    private static var respite: Duration { .seconds(5) }
+    private static var retryInterval: Duration { .seconds(5) }
 
     /// The state of a version that a scan found.
     /// - Parameter unreadable: the reason the folder cannot be read; nil if it can.
     package init(unreadable: String? = nil) {
-        standsForUnreadable = unreadable != nil
+        isUnreadable = unreadable != nil
         self.unreadable = unreadable
         phase = .unloaded(Rest(failure: unreadable.map { Failure(reason: $0, time: nil) }))
     }
@@ -114,7 +114,7 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
     }
 
     package var failure: Failure? { loaded?.failure ?? rest?.failure }
-    package var isHeldBack: Bool { rest?.isHeldBack ?? false }
+    package var isManuallyUnloaded: Bool { rest?.isManuallyUnloaded ?? false }
     /// True if it has, or had, a model.
     package var hasServed: Bool { rest?.wasReady ?? true }
 
@@ -131,10 +131,10 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
     package var staleReason: String? { loaded.flatMap { $0.failure?.reason ?? unreadable } }
 
     /// True if no model is loaded yet, but a load is under way or a request would start one. False after a failure.
-    package var isToCome: Bool { rest.map { $0.failure == nil && !$0.isHeldBack } ?? false }
+    package var isExpected: Bool { rest.map { $0.failure == nil && !$0.isManuallyUnloaded } ?? false }
 
     /// True if the model has answered, is gone, and its last load failed: a request tries again after a while.
-    package var isComingBack: Bool { rest.map { $0.wasReady && $0.failure != nil && !$0.isHeldBack } ?? false }
+    package var isRetrying: Bool { rest.map { $0.wasReady && $0.failure != nil && !$0.isManuallyUnloaded } ?? false }
 
     /// The model, if loading it with this configuration would change nothing: the last load succeeded with it, and no
     /// load is under way; otherwise nil.
@@ -148,7 +148,7 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
     /// True if the last load failed at least this time ago, so that its cause may have passed, and no load is under
     /// way.
     package func isDueAgain(after time: Duration, at now: MonotonicInstant) -> Bool {
-        guard load == nil, !isHeldBack, let failed = failure?.time else { return false }
+        guard load == nil, !isManuallyUnloaded, let failed = failure?.time else { return false }
         return now >= failed + time
     }
 
@@ -174,15 +174,17 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
         again: Bool, bringsBack: Bool, with configuration: ModelConfiguration, at now: MonotonicInstant,
         pending: @autoclosure () -> Pending
     ) -> Answer {
-        if isHeldBack, !bringsBack { return .impossible(reason: "it was unloaded and has not been loaded again") }
-        if standsForUnreadable {
+        if isManuallyUnloaded, !bringsBack {
+            return .impossible(reason: "it was unloaded and has not been loaded again")
+        }
+        if isUnreadable {
             let failure = unreadable.map { Failure(reason: $0, time: nil) }
             phase = .unloaded(Rest(failure: failure))
             return .impossible(reason: unreadable)
         }
         switch phase {
         case .loading(let load, var rest, _):
-            rest.isHeldBack = false
+            rest.isManuallyUnloaded = false
             phase = .loading(load, rest, isDropped: false)
             return .join(load)
         case .reloading(_, let load): return .join(load)
@@ -192,9 +194,9 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
             phase = .reloading(loaded, load)
             return .begin(load, replacing: loaded.model)
         case .unloaded(var rest):
-            rest.isHeldBack = false
+            rest.isManuallyUnloaded = false
             phase = .unloaded(rest)
-            if !again, let failure = rest.failure, let time = failure.time, now < time + Self.respite {
+            if !again, let failure = rest.failure, let time = failure.time, now < time + Self.retryInterval {
                 return .impossible(reason: failure.reason)
             }
             let load = Load(pending: pending(), configuration: configuration)
@@ -264,22 +266,23 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
     }
 
     /// Unloads the model; a load under way is dropped.
-    /// - Parameter holdsBack: whether requests must not load it again.
+    /// - Parameter unloadsManually: whether requests must not load it again.
     /// - Returns: the model to release.
-    package mutating func unload(holdsBack: Bool) -> Model? {
+    package mutating func unload(unloadsManually: Bool) -> Model? {
         defer {
-            let rest = Rest(failure: nil, isHeldBack: isHeldBack || holdsBack, wasReady: hasServed)
+            let rest = Rest(
+                failure: nil, isManuallyUnloaded: isManuallyUnloaded || unloadsManually, wasReady: hasServed)
             phase = load.map { .loading($0, rest, isDropped: true) } ?? .unloaded(rest)
         }
         return model
     }
 
     /// Lets requests load it again.
-    package mutating func release() { changeRest { $0.isHeldBack = false } }
+    package mutating func release() { changeRest { $0.isManuallyUnloaded = false } }
 
     /// Lets the next request load it again after a failed load.
     package mutating func forgetFailure() {
-        guard !standsForUnreadable else { return }
+        guard !isUnreadable else { return }
         changeRest { $0.failure = nil }
         changeLoaded { $0.failure = nil }
     }
@@ -287,7 +290,7 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
     /// Records whether the files can be read.
     package mutating func filesAre(unreadable reason: String?) {
         unreadable = reason
-        guard standsForUnreadable, !isHeldBack else { return }
+        guard isUnreadable, !isManuallyUnloaded else { return }
         changeRest { $0.failure = reason.map { Failure(reason: $0, time: nil) } }
     }
 

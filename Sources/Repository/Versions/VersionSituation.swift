@@ -6,27 +6,27 @@ package struct VersionSituation: Sendable, Hashable {
     package var isReady: Bool
     package var hasFailed: Bool
     /// True if it was unloaded on request.
-    package var isHeldBack = false
+    package var isManuallyUnloaded = false
     /// True if its files are gone, and it answers until its replacement is ready.
-    package var isLeaving = false
+    package var isRetiring = false
     /// False if the rollout names another version to serve, or this version is a candidate that is still being
     /// compared, or it was rolled back (``RolloutMachine``).
     package var mayServe = true
 
     package init(
-        policy: LoadPolicy, isReady: Bool, hasFailed: Bool, isHeldBack: Bool = false, isLeaving: Bool = false,
+        policy: LoadPolicy, isReady: Bool, hasFailed: Bool, isManuallyUnloaded: Bool = false, isRetiring: Bool = false,
         mayServe: Bool = true
     ) {
         self.policy = policy
         self.isReady = isReady
         self.hasFailed = hasFailed
-        self.isHeldBack = isHeldBack
-        self.isLeaving = isLeaving
+        self.isManuallyUnloaded = isManuallyUnloaded
+        self.isRetiring = isRetiring
         self.mayServe = mayServe
     }
 
     /// True if a request can load it.
-    private var isLoadedByRequests: Bool { policy == .lazy && !isReady && !isHeldBack }
+    private var isLoadedByRequests: Bool { policy == .lazy && !isReady && !isManuallyUnloaded }
 
     /// The version that answers, or that would if it were loaded: the highest good one. A version that failed is used
     /// only if no other exists.
@@ -34,7 +34,7 @@ package struct VersionSituation: Sendable, Hashable {
     /// - Returns: its index; nil if the list is empty, or no version may serve.
     package static func answering(_ versions: [VersionSituation]) -> Int? {
         let allowed = versions.indices.filter { versions[$0].mayServe }
-        let present = allowed.filter { !versions[$0].isLeaving }
+        let present = allowed.filter { !versions[$0].isRetiring }
         let good = present.last { versions[$0].isReady || !versions[$0].hasFailed }
         if let good, versions[good].isReady || versions[good].isLoadedByRequests { return good }
         // While the highest is still being loaded, older ones keep answering.
@@ -49,10 +49,10 @@ package struct VersionSituation: Sendable, Hashable {
 
     /// True if the model need not be waited for: it serves, or only a request loads it.
     package static func isUpToDate(_ versions: [VersionSituation]) -> Bool {
-        guard let highest = versions.last(where: { !$0.isLeaving && $0.mayServe }) else {
+        guard let highest = versions.last(where: { !$0.isRetiring && $0.mayServe }) else {
             // If versions exist but none may serve, requests are refused.
-            return versions.allSatisfy { $0.isLeaving || $0.isHeldBack }
+            return versions.allSatisfy { $0.isRetiring || $0.isManuallyUnloaded }
         }
-        return highest.policy == .lazy || highest.isHeldBack || isServing(versions)
+        return highest.policy == .lazy || highest.isManuallyUnloaded || isServing(versions)
     }
 }

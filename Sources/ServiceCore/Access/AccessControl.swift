@@ -32,12 +32,12 @@ package struct AccessControl: Sendable {
     }
 
     /// Refuses a request without a token that grants access.
-    /// - Parameter wanted: the class of the route; nil for a route that is open to all.
+    /// - Parameter requiredClass: the class of the route; nil for a route that is open to all.
     /// - Returns: the token, without the scheme of its field; nil if none is required.
     /// - Throws: `unauthorized` for a missing, malformed or unknown token; `forbidden` for one without the class.
     @discardableResult
-    package func check(_ head: RequestHead, _ wanted: AccessClass?) throws(ServiceError) -> [UInt8]? {
-        guard let entries, let wanted else { return nil }
+    package func check(_ head: RequestHead, _ requiredClass: AccessClass?) throws(ServiceError) -> [UInt8]? {
+        guard let entries, let requiredClass else { return nil }
         let fields = head.values(of: "authorization")
         guard fields.count == 1, let field = fields.first else {
             throw ServiceError(
@@ -59,10 +59,10 @@ package struct AccessControl: Sendable {
             classes.formUnion(entry.classes)
         }
         guard isKnown else { throw ServiceError(.unauthorized, "unknown token") }
-        guard classes.contains(wanted) else {
+        guard classes.contains(requiredClass) else {
             throw ServiceError(
                 .forbidden,
-                "the token does not grant access to this route: it needs the class \"\(wanted.rawValue)\"")
+                "the token does not grant access to this route: it needs the class \"\(requiredClass.rawValue)\"")
         }
         return given
     }

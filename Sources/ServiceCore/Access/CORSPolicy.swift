@@ -41,8 +41,8 @@ package struct CORSPolicy: Sendable, Hashable {
     /// Answers a preflight request; nil if the request is not a preflight, or asks for something that is not allowed.
     /// - Parameter methods: the methods of the resource that pages may use.
     package func preflight(_ head: RequestHead, methods: [HTTPMethod]) -> HTTPResponse? {
-        guard head.method == .options, let wanted = head.value(of: "access-control-request-method"),
-            methods.contains(HTTPMethod(rawValue: wanted)), let origin = allowed(head)
+        guard head.method == .options, let requestedMethod = head.value(of: "access-control-request-method"),
+            methods.contains(HTTPMethod(rawValue: requestedMethod)), let origin = allowed(head)
         else { return nil }
         var fields = [
             (name: "Vary", value: "Origin, Access-Control-Request-Method, Access-Control-Request-Headers"),

@@ -21,16 +21,16 @@ package final class ClientLimits: Sendable {
     /// Counts a request when its head has arrived, and refuses it over a limit.
     /// - Parameters:
     ///   - rate: the limit in requests a second; 0 for none.
-    ///   - most: the limit of requests in flight; 0 for none.
-    package func check(_ client: ClientIdentity, rate: Int, most: Int) throws(ServiceError) {
-        guard rate > 0 || most > 0 else { return }
+    ///   - maximum: the limit of requests in flight; 0 for none.
+    package func check(_ client: ClientIdentity, rate: Int, maximum: Int) throws(ServiceError) {
+        guard rate > 0 || maximum > 0 else { return }
         let now = MonotonicInstant.now
         let (isBusy, wait) = counts.withLock { counts -> (Bool, UInt64?) in
-            if most > 0, counts.inFlight(of: client.number) >= most { return (true, nil) }
+            if maximum > 0, counts.inFlight(of: client.number) >= maximum { return (true, nil) }
             guard rate > 0 else { return (false, nil) }
             return (false, counts.arrive(client.number, rate: Double(rate), at: now))
         }
-        if isBusy { throw Self.busy(most) }
+        if isBusy { throw Self.busy(maximum) }
         guard let wait else { return }
         throw ServiceError(
             .tooManyRequests,
@@ -39,17 +39,17 @@ package final class ClientLimits: Sendable {
     }
 
     /// Begins a request; returns nil if requests in flight are not limited.
-    /// - Parameter most: the limit of requests in flight; 0 for none.
-    package func enter(_ client: ClientIdentity?, most: Int) throws(ServiceError) -> Place? {
-        guard let client, most > 0 else { return nil }
+    /// - Parameter maximum: the limit of requests in flight; 0 for none.
+    package func enter(_ client: ClientIdentity?, maximum: Int) throws(ServiceError) -> Place? {
+        guard let client, maximum > 0 else { return nil }
         let now = MonotonicInstant.now
-        guard counts.withLock({ $0.enter(client.number, most: most, at: now) }) else { throw Self.busy(most) }
+        guard counts.withLock({ $0.enter(client.number, maximum: maximum, at: now) }) else { throw Self.busy(maximum) }
         return Place(limits: self, client: client.number)
     }
 
-    private static func busy(_ most: Int) -> ServiceError {
+    private static func busy(_ maximum: Int) -> ServiceError {
         ServiceError(
-            .tooManyRequests, "this client has \(most) requests in flight, the maximum (client_in_flight)",
+            .tooManyRequests, "this client has \(maximum) requests in flight, the maximum (client_in_flight)",
             retryAfter: 1,
             label: "client_in_flight")
     }

@@ -17,12 +17,12 @@ package struct ListenerRoutes: Sendable {
 
     /// Refuses a request if its listener does not serve the route and method.
     /// - Parameters:
-    ///   - wanted: the classes that a listener must serve; evaluated only if the listener is restricted.
+    ///   - needed: the classes that a listener must serve; evaluated only if the listener is restricted.
     ///   - listener: the listener's index in the setting `listen`.
     package func check(
-        _ wanted: @autoclosure () -> Set<AccessClass>, of head: RequestHead, listener: Int
+        _ needed: @autoclosure () -> Set<AccessClass>, of head: RequestHead, listener: Int
     ) throws(ServiceError) {
-        guard listener < classes.count, let classes = classes[listener], !wanted().isSubset(of: classes) else { return }
+        guard listener < classes.count, let classes = classes[listener], !needed().isSubset(of: classes) else { return }
         let names = AccessClass.allCases.filter(classes.contains).map(\.rawValue).joined(separator: ", ")
         throw ServiceError(
             .notFound,

@@ -5,7 +5,7 @@ package struct LineLimiter: Sendable {
     /// The length of a window, in nanoseconds.
     package static let window: UInt64 = 10_000_000_000
     /// The maximum number of keys; a new key beyond it removes all, which lets at most one burst too many through.
-    static let most = 256
+    static let maximum = 256
 
     private struct Entry {
         var start: UInt64
@@ -26,9 +26,9 @@ package struct LineLimiter: Sendable {
 
     /// Decides on a line at a time in nanoseconds.
     /// - Parameter key: the key of lines that count as repetitions of each other.
-    package mutating func judge(_ key: String, at now: UInt64) -> Verdict {
+    package mutating func check(_ key: String, at now: UInt64) -> Verdict {
         guard var entry = entries[key] else {
-            if entries.count >= Self.most { entries.removeAll(keepingCapacity: true) }
+            if entries.count >= Self.maximum { entries.removeAll(keepingCapacity: true) }
             entries[key] = Entry(start: now)
             return .write(suppressed: 0)
         }

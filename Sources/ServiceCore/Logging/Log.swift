@@ -65,7 +65,7 @@ package final class Log: Sendable {
         guard isEnabled(level) else { return }
         let text = message()
         let now = MonotonicInstant.now.nanoseconds
-        switch limiter.withLock({ $0.judge(key ?? text, at: now) }) {
+        switch limiter.withLock({ $0.check(key ?? text, at: now) }) {
         case .leaveOut: suppressed.wrappingAdd(1, ordering: .relaxed)
         case .write(suppressed: 0): line(level, message: { $0.add(text) }, fields: fields)
         case .write(let count):

@@ -31,7 +31,7 @@ package struct LogQueue: Sendable {
     private var phase = Phase.writing
     private var isEnding = false
     /// Lost lines that the log has not reported yet.
-    private var untold: UInt64 = 0
+    private var unreported: UInt64 = 0
     /// Lines that were lost because the log is not read as fast as it is written.
     package private(set) var lost: UInt64 = 0
 
@@ -45,7 +45,7 @@ package struct LogQueue: Sendable {
         let room = isImportant ? capacity : capacity / 4 * 3
         guard pending.count + line.count <= room else {
             lost &+= 1
-            untold &+= 1
+            unreported &+= 1
             return false
         }
         pending += line
@@ -57,11 +57,11 @@ package struct LogQueue: Sendable {
     /// Called by the writer after its last step. Replaces `batch` by the waiting lines, if any.
     package mutating func next(_ batch: inout [UInt8]) -> Step {
         batch.removeAll(keepingCapacity: true)
-        if !pending.isEmpty || untold > 0 {
+        if !pending.isEmpty || unreported > 0 {
             swap(&pending, &batch)
             phase = .writing
-            defer { untold = 0 }
-            return .write(lost: untold)
+            defer { unreported = 0 }
+            return .write(lost: unreported)
         }
         if isEnding { return .end }
         if phase == .lingering {
@@ -76,7 +76,7 @@ package struct LogQueue: Sendable {
     package mutating func couldNotWrite(lines: Int) { lost &+= UInt64(clamping: lines) }
 
     /// True if every accepted line has been written.
-    package var isWritten: Bool { pending.isEmpty && untold == 0 && phase != .writing }
+    package var isWritten: Bool { pending.isEmpty && unreported == 0 && phase != .writing }
 
     /// Makes the writer end after writing the waiting lines.
     package mutating func end() { isEnding = true }

@@ -43,7 +43,7 @@ package struct TraceContext: Sendable, Hashable {
     // MARK: tracestate
 
     /// The maximum members and bytes of a list: every system must be able to forward as many (section 3.3).
-    private static let mostMembers = 32, mostBytes = 512
+    private static let maximumMembers = 32, maximumBytes = 512
 
     /// The members of all fields as one list; nil if it is empty, or if a member is not valid.
     private static func state(_ fields: [String]) -> String? {
@@ -55,14 +55,14 @@ package struct TraceContext: Sendable, Hashable {
                 if member.isEmpty { continue }
                 guard let equals = member.firstIndex(of: "=") else { return nil }
                 let key = member[..<equals], value = member[member.index(after: equals)...]
-                guard isKey(key), isValue(value), keys.insert(key).inserted, keys.count <= mostMembers else {
+                guard isKey(key), isValue(value), keys.insert(key).inserted, keys.count <= maximumMembers else {
                     return nil
                 }
                 kept.append(member)
             }
         }
         let text = kept.joined(separator: ",")
-        return text.isEmpty || text.utf8.count > mostBytes ? nil : text
+        return text.isEmpty || text.utf8.count > maximumBytes ? nil : text
     }
 
     private static func trimmed(_ text: Substring) -> Substring {
@@ -73,8 +73,8 @@ package struct TraceContext: Sendable, Hashable {
     /// `vendor` or `tenant@vendor` (section 3.3.1.3.1).
     private static func isKey(_ key: Substring) -> Bool {
         let parts = key.split(separator: "@", omittingEmptySubsequences: false)
-        func isPart(_ part: Substring, most: Int, startsWithDigit: Bool) -> Bool {
-            guard let first = part.utf8.first, part.utf8.count <= most else { return false }
+        func isPart(_ part: Substring, maximum: Int, startsWithDigit: Bool) -> Bool {
+            guard let first = part.utf8.first, part.utf8.count <= maximum else { return false }
             let isLetter = (0x61...0x7A).contains(first), isDigit = (0x30...0x39).contains(first)
             return (isLetter || startsWithDigit && isDigit)
                 && part.utf8.allSatisfy {
@@ -83,10 +83,10 @@ package struct TraceContext: Sendable, Hashable {
         }
         switch parts.count {
         // The second edition of the recommendation lets a key begin with a digit.
-        case 1: return isPart(parts[0], most: 256, startsWithDigit: true)
+        case 1: return isPart(parts[0], maximum: 256, startsWithDigit: true)
         case 2:
-            return isPart(parts[0], most: 241, startsWithDigit: true)
-                && isPart(parts[1], most: 14, startsWithDigit: false)
+            return isPart(parts[0], maximum: 241, startsWithDigit: true)
+                && isPart(parts[1], maximum: 14, startsWithDigit: false)
         default: return false
         }
     }

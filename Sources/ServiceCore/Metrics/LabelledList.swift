@@ -3,7 +3,7 @@ internal import Synchronization
 /// Metrics by the value of one label, found or added by any thread without a lock.
 ///
 /// A linked list that only grows, after the predefined labels. Labels come from small bounded sets (routes, models,
-/// reasons), so that walking the list is faster than any table. Beyond `most` entries every new label counts as
+/// reasons), so that walking the list is faster than any table. Beyond `maximum` entries every new label counts as
 /// `other`, as a safeguard against errors elsewhere.
 ///
 /// A walk writes nothing, not even reference counts, which would make all processors share a cache line: nodes are
@@ -41,13 +41,13 @@ package final class LabelledList<Metric: Sendable>: Sendable {
     private let first: Node
     private let other: Node
     private let known: Int
-    private let most: Int
+    private let maximum: Int
     private let make: @Sendable () -> Metric
 
     /// A list that makes its metrics with `make`.
     /// - Parameter labels: the predefined labels.
-    package init(_ labels: [String] = [], most: Int = 512, make: @escaping @Sendable () -> Metric) {
-        self.most = most
+    package init(_ labels: [String] = [], maximum: Int = 512, make: @escaping @Sendable () -> Metric) {
+        self.maximum = maximum
         self.make = make
         known = labels.count
         let nodes = labels.map { Node($0, make()) } + [Node("other", make())]
@@ -69,7 +69,7 @@ package final class LabelledList<Metric: Sendable>: Sendable {
             length += 1
             if let next = node._withUnsafeGuaranteedRef({ $0.next }) {
                 node = next
-            } else if length > most {
+            } else if length > maximum {
                 return body(other.metric)
             } else {
                 // Another thread may have appended a node first; then that node is examined next.

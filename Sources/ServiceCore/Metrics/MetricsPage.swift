@@ -129,8 +129,8 @@ package struct MetricsPage {
                 let labels: [MetricsText.Label] = [("model", name), ("cached", cached ? "true" : "false")]
                 text.sample(
                     "ocelli_model_load_seconds_sum", labels,
-                    nanoseconds: model[cached ? .loadCachedNanoseconds : .loadAnewNanoseconds])
-                text.sample("ocelli_model_load_seconds_count", labels, model[cached ? .loadsCached : .loadsAnew])
+                    nanoseconds: model[cached ? .loadCachedNanoseconds : .loadUncachedNanoseconds])
+                text.sample("ocelli_model_load_seconds_count", labels, model[cached ? .loadsCached : .loadsUncached])
             }
         }
         perModel("ocelli_model_load_failures_total", "Failed loads of a model.", .loadFailures, known, &text)
@@ -435,7 +435,7 @@ package struct MetricsPage {
             "process_resident_memory_bytes", .gauge, "Resident memory of the process.", process.residentBytes)
         text.single("process_virtual_memory_bytes", .gauge, "Address space of the process.", process.virtualBytes)
         text.single("process_open_fds", .gauge, "Open file descriptors.", process.openDescriptors)
-        text.single("process_max_fds", .gauge, "Maximum number of open file descriptors.", process.mostDescriptors)
+        text.single("process_max_fds", .gauge, "Maximum number of open file descriptors.", process.maximumDescriptors)
         text.single("process_threads", .gauge, "Threads of the process.", process.threads)
         text.family("process_start_time_seconds", .gauge, "When the process was started, since 1970.")
         text.sample("process_start_time_seconds", text: Units.decimal(process.startSeconds, places: 2))

@@ -8,13 +8,13 @@ package final class ModelMetrics: Sendable {
 
     package enum Counter: Int, CaseIterable {
         case pictures, detections
-        case loadsAnew, loadsCached, loadAnewNanoseconds, loadCachedNanoseconds
+        case loadsUncached, loadsCached, loadUncachedNanoseconds, loadCachedNanoseconds
         case loadFailures, goldensFailed, unloads
         case skipped
     }
 
     /// The stages of a pipeline, by name; empty for a model.
-    package let pipelineStages = LabelledList(most: 64) { PipelineStage() }
+    package let pipelineStages = LabelledList(maximum: 64) { PipelineStage() }
 
     /// The counts of one stage of a pipeline.
     package final class PipelineStage: Sendable {
@@ -44,8 +44,8 @@ package final class ModelMetrics: Sendable {
 
     /// Counts a successful load.
     func loaded(cached: Bool, nanoseconds: UInt64) {
-        add(cached ? .loadsCached : .loadsAnew)
-        add(cached ? .loadCachedNanoseconds : .loadAnewNanoseconds, nanoseconds)
+        add(cached ? .loadsCached : .loadsUncached)
+        add(cached ? .loadCachedNanoseconds : .loadUncachedNanoseconds, nanoseconds)
     }
 }
 

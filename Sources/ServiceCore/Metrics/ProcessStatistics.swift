@@ -9,7 +9,7 @@ struct ProcessStatistics {
     var virtualBytes = 0
     var threads = 0
     var openDescriptors = 0
-    var mostDescriptors = 0
+    var maximumDescriptors = 0
     /// Seconds since 1970.
     var startSeconds = 0.0
 
@@ -29,7 +29,7 @@ struct ProcessStatistics {
         let boot = Self.text("/proc/stat").split(separator: "\n").first { $0.hasPrefix("btime ") }?.dropFirst(6)
         startSeconds = (boot.flatMap { Double($0) } ?? 0) + field(19) / ticks
         openDescriptors = Self.entries("/proc/self/fd")
-        mostDescriptors = Process.openFileLimit ?? .max
+        maximumDescriptors = Process.openFileLimit ?? .max
     }
 
     private static func text(_ path: String) -> String {

@@ -16,30 +16,30 @@ package final class RequestNote: Sendable {
     package let device: String
     /// The best class of the picture; nil unless it must be logged.
     let topLabel: String?
-    /// The places in the answer with values of this request only (`OwnValue`).
-    package let blanks: [JSONWriter.Blank]
+    /// The places in the answer with values of this request only (`PerRequestField`).
+    package let placeholders: [JSONWriter.Placeholder]
     /// False if a part of the answer failed for a reason outside the request; it is then not shared.
     package let isWhole: Bool
     /// The source of a shared answer (RFC 9211), for the access log; nil for a computed one.
     let cache: String?
 
     /// Work to begin after the answer is sent; nil for none.
-    package let afterwards: (@Sendable () -> Void)?
+    package let afterSend: (@Sendable () -> Void)?
 
     // Wide: a record, in the order of its fields.
     package init(
         model: String, times: StageTimes, recv: UInt64, encode: UInt64, device: String = "", topLabel: String? = nil,
-        blanks: [JSONWriter.Blank] = [], isWhole: Bool = true, cache: String? = nil,
-        afterwards: (@Sendable () -> Void)? = nil
+        placeholders: [JSONWriter.Placeholder] = [], isWhole: Bool = true, cache: String? = nil,
+        afterSend: (@Sendable () -> Void)? = nil
     ) {
-        self.afterwards = afterwards
+        self.afterSend = afterSend
         self.model = model
         self.times = times
         self.recv = recv
         self.encode = encode
         self.device = device
         self.topLabel = topLabel
-        self.blanks = blanks
+        self.placeholders = placeholders
         self.isWhole = isWhole
         self.cache = cache
     }
@@ -47,13 +47,14 @@ package final class RequestNote: Sendable {
     /// The note of another request with the same answer: no work begins after sending it.
     package func shared(recv: UInt64, cache: String?) -> RequestNote {
         RequestNote(
-            model: model, times: times, recv: recv, encode: encode, device: device, topLabel: topLabel, blanks: blanks,
+            model: model, times: times, recv: recv, encode: encode, device: device, topLabel: topLabel,
+            placeholders: placeholders,
             isWhole: isWhole, cache: cache)
     }
 }
 
 /// The note of an answer that must not be shared.
-package struct UnsharedNote: Sendable {
+package struct DoNotCache: Sendable {
     package init() {}
 }
 

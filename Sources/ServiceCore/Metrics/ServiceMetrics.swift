@@ -133,7 +133,8 @@ package final class ServiceMetrics: Sendable {
         case .failed(let name, _, _, let problems):
             models[name].add(.loadFailures)
             if problems.contains(where: \.isOfGoldens) { models[name].add(.goldensFailed) }
-        case .rollout, .singleStreamVariant, .advice, .unchanged, .leftAsItIs, .heldBack, .leftAlone: break
+        case .rollout, .singleStreamVariant, .advice, .unchanged, .keptUnreadable, .manuallyUnloaded, .incompleteBundle:
+            break
         case .unloaded(let name, _, _): models[name].add(.unloads)
         }
     }

@@ -40,18 +40,18 @@ package struct NearestRoute: Sendable {
         if let found = nearest(to: parts) { return found }
         if let version = parts.first, ["v1", "v2"].contains(version) {
             let rest = parts.dropFirst()
-            return nearest(to: [version == "v1" ? "v2" : "v1"] + rest, most: 0)
+            return nearest(to: [version == "v1" ? "v2" : "v1"] + rest, maximum: 0)
                 ?? nearest(to: [version, "models", "{name}"] + rest)
         }
         return nearest(to: ["v1"] + parts) ?? nearest(to: ["v2"] + parts)
             ?? nearest(to: ["v1", "models", "{name}"] + parts) ?? nearest(to: ["v2", "models", "{name}"] + parts)
     }
 
-    private func nearest(to parts: [String], most: Int = .max) -> String? {
+    private func nearest(to parts: [String], maximum: Int = .max) -> String? {
         guard !parts.contains("") else { return nil }
         var best: (distance: Int, path: String)?
         for template in templates where template.parts.count == parts.count {
-            guard let distance = Self.distance(of: parts, from: template), distance <= most,
+            guard let distance = Self.distance(of: parts, from: template), distance <= maximum,
                 distance < best?.distance ?? .max
             else { continue }
             let named = zip(template.parts, parts).map { if case .word(let word) = $0 { word } else { $1 } }
@@ -64,10 +64,10 @@ package struct NearestRoute: Sendable {
     private static func distance(of parts: [String], from template: PathTemplate) -> Int? {
         var sum = 0
         for case (let part, .word(let word)) in zip(parts, template.parts) where part != word {
-            let most = word.utf8.count / 3
-            guard abs(part.utf8.count - word.utf8.count) <= most else { return nil }
+            let maximum = word.utf8.count / 3
+            guard abs(part.utf8.count - word.utf8.count) <= maximum else { return nil }
             let distance = Spelling.distance(Array(part.lowercased().utf8), Array(word.utf8))
-            guard distance <= most else { return nil }
+            guard distance <= maximum else { return nil }
             sum += max(1, distance)
         }
         return sum

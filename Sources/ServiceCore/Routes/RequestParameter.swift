@@ -9,7 +9,7 @@ package struct RequestParameter {
     package let place: String
 
     /// The maximum number of parameters in a query, because the event loop reads them all.
-    private static let most = 100
+    private static let maximum = 100
 
     /// The parameters of a request, from the query and from the form; the query wins. A parameter that is given twice
     /// with different values is refused.
@@ -17,8 +17,8 @@ package struct RequestParameter {
         _ target: RequestTarget, form: [(name: String, value: String)]
     ) throws(ServiceError) -> [RequestParameter] {
         let ampersands = target.query?.utf8.count { $0 == UInt8(ascii: "&") } ?? 0
-        guard ampersands < most else {
-            throw .badRequest("the query has more than \(most) parameters: \(ampersands + 1)")
+        guard ampersands < maximum else {
+            throw .badRequest("the query has more than \(maximum) parameters: \(ampersands + 1)")
         }
         let query = target.queryItems().map {
             RequestParameter(name: $0.name, value: $0.value, place: "query parameter")

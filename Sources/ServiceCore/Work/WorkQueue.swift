@@ -14,7 +14,7 @@ package import WireFormats
 /// priority than others (``LongDecoding``).
 ///
 /// A request that holds a slot of a model has already waited for its turn, so its work runs on such a thread at once
-/// (``onThread(givingWay:_:)``, ``writing(_:_:)``). Short work runs in place, and costs a comparison.
+/// (``onThread(lowPriority:_:)``, ``writing(_:_:)``). Short work runs in place, and costs a comparison.
 package final class WorkQueue: Sendable {
     private let limiter: InFlightLimiter
 
@@ -45,11 +45,11 @@ package final class WorkQueue: Sendable {
     /// - Parameters:
     ///   - claim: the client, and the expected time of the work.
     ///   - deadline: the end of the wait.
-    ///   - givingWay: whether to run at low priority; false for work that a prediction waits for.
+    ///   - lowPriority: whether to run at low priority; false for work that a prediction waits for.
     ///   - body: the work; its argument returns true once the client has disconnected.
     /// - Throws: the error of the work; 503 or 504 if its turn does not come.
     package func run<Value: Sendable>(
-        for claim: Claim, until deadline: MonotonicInstant?, givingWay: Bool = true,
+        for claim: Claim, until deadline: MonotonicInstant?, lowPriority: Bool = true,
         _ body: @escaping @Sendable (_ isCancelled: @Sendable () -> Bool) throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
         let place: Slot
@@ -59,7 +59,7 @@ package final class WorkQueue: Sendable {
             throw ServiceError(error)
         }
         defer { place.release() }
-        return try await Self.onThread(givingWay: givingWay, body)
+        return try await Self.onThread(lowPriority: lowPriority, body)
     }
 
     /// Reads a body of some length in its turn; a short one is read at once.
@@ -78,15 +78,15 @@ package final class WorkQueue: Sendable {
         _ bytes: Int, _ body: @escaping @Sendable () throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
         guard bytes > shortText else { return try body() }
-        return try await onThread(givingWay: false) { (_) throws(ServiceError) in try body() }
+        return try await onThread(lowPriority: false) { (_) throws(ServiceError) in try body() }
     }
 
     /// Does long work for a request that holds a slot for long requests, and returns the result.
     package static func onThread<Value: Sendable>(
-        givingWay: Bool = true,
+        lowPriority: Bool = true,
         _ body: @escaping @Sendable (_ isCancelled: @Sendable () -> Bool) throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
-        let result: Result<Value, ServiceError> = await LongDecoding.run(givingWay: givingWay) { isCancelled in
+        let result: Result<Value, ServiceError> = await LongDecoding.run(lowPriority: lowPriority) { isCancelled in
             Result { () throws(ServiceError) in try body(isCancelled) }
         }
         return try result.get()

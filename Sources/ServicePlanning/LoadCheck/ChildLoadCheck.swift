@@ -24,7 +24,7 @@ package struct ChildLoadCheck: Sendable {
     /// lack of them: other processes start and end threads meanwhile.
     private static let spareThreads = 16
     /// The maximum of the output to keep, in bytes: its end.
-    private static let mostOutput = 256 << 10
+    private static let maximumOutput = 256 << 10
 
     /// Loads the model at a path. Blocks until the process has ended.
     func attempt(_ path: String) -> LoadCheck.Outcome {
@@ -144,7 +144,7 @@ package struct ChildLoadCheck: Sendable {
                 _ = csys_kill_group(process)
                 return (String(decoding: output, as: UTF8.self), .late)
             }
-            if memory > 0, Self.takesTooMuch(process, memory) {
+            if memory > 0, Self.exceedsMemory(process, memory) {
                 _ = csys_kill_group(process)
                 return (String(decoding: output, as: UTF8.self), .large)
             }
@@ -152,14 +152,14 @@ package struct ChildLoadCheck: Sendable {
             let count = csys_read(descriptor, &buffer, buffer.count)
             guard count > 0 else { return (String(decoding: output, as: UTF8.self), nil) }
             output += buffer[..<count]
-            if output.count > Self.mostOutput { output.removeFirst(output.count - Self.mostOutput / 2) }
+            if output.count > Self.maximumOutput { output.removeFirst(output.count - Self.maximumOutput / 2) }
         }
     }
 
     /// True if the resident private memory exceeds `memory` bytes. Reserved address space costs nothing, and pages of
     /// files (the engine's libraries, the model's weights) are reclaimed when memory is scarce. Also true at the
     /// kernel's limit of the process's data: the engine may hang when an allocation fails while it compiles.
-    private static func takesTooMuch(_ process: Int32, _ memory: UInt64) -> Bool {
+    private static func exceedsMemory(_ process: Int32, _ memory: UInt64) -> Bool {
         // proc_pid_statm(5): size, resident, shared, text, 0, data and stack, in pages.
         guard let data = FileManager.default.contents(atPath: "/proc/\(process)/statm") else { return false }
         let page = UInt64(max(1, getpagesize()))

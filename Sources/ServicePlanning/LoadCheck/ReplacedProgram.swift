@@ -18,7 +18,7 @@ package enum ReplacedProgram {
         defer { _ = csys_close(descriptor) }
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
-        while text.count < most {
+        while text.count < maximum {
             let count = csys_read(descriptor, &buffer, buffer.count)
             guard count > 0 else { break }
             text += buffer[..<count]
@@ -27,7 +27,7 @@ package enum ReplacedProgram {
     }
 
     /// The maximum number of bytes to read of the map; some hundred lines are usual.
-    private static let most = 4 << 20
+    private static let maximum = 4 << 20
 
     /// The first mapped file of code that is no longer in its folder, in the form of proc_pid_maps(5); nil without one.
     package static func replaced(in maps: String) -> String? {

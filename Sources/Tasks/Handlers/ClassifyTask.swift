@@ -32,7 +32,7 @@ package struct ClassifyQuery: TaskQuery {
 
 /// `POST .../classify`: answers the classes of a picture.
 package struct ClassifyTask: PredictionTask {
-    private let run: RunRequest
+    private let run: ModelRequest
     private let top: Int
     private let threshold: Float
     private let logsTopLabel: Bool
@@ -49,7 +49,7 @@ package struct ClassifyTask: PredictionTask {
     }
 
     package init(
-        _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, live: LiveSettings
+        _ run: ModelRequest, _ query: ClassifyQuery, of request: HTTPRequest, live: LiveSettings
     ) throws(ServiceError) {
         let labels = run.classLabels
         // `explain` works without labels.
@@ -81,10 +81,10 @@ package struct ClassifyTask: PredictionTask {
         guard !result.classifications.isEmpty else { return nil }
         return ShadowWork(times: result.times, image: image, answer: { ComparableAnswer(result) }) {
             [run, top] (model, sample, deadline, slot) in
-            let most = min(top, model.description.classLabels?.count ?? 1)
+            let maximum = min(top, model.description.classLabels?.count ?? 1)
             let options = run.options(for: sample, deadline: deadline)
             let results = await model.classifications(
-                of: [image], top: most, threshold: 0, options: options, slot: slot)
+                of: [image], top: maximum, threshold: 0, options: options, slot: slot)
             return Result(results.first)
         }
     }

@@ -54,7 +54,7 @@ package struct FormParts: Sendable {
     let parameters: [(name: String, value: String)]
 
     /// The maximum number of parts that are not pictures; real forms have far fewer.
-    private static let mostOthers = 1000
+    private static let maximumOthers = 1000
 
     /// The boundary of a request's form; nil if its body is not a form.
     static func boundary(of request: HTTPRequest) throws(ServiceError) -> [UInt8]? {
@@ -68,29 +68,29 @@ package struct FormParts: Sendable {
     /// Reads the parts of a request's form. A long form waits for the client's turn in the work queue, because the
     /// request has no slot yet.
     static func read(
-        _ body: HTTPBody, boundary: [UInt8], most: Int, names: [String], inputs: Inputs = .none, in work: WorkQueue,
+        _ body: HTTPBody, boundary: [UInt8], maximum: Int, names: [String], inputs: Inputs = .none, in work: WorkQueue,
         for claim: Claim, until deadline: MonotonicInstant?
     ) async throws(ServiceError) -> FormParts {
         guard body.count > WorkQueue.shortForm else {
-            return try FormParts(body, boundary: boundary, most: most, names: names, inputs: inputs)
+            return try FormParts(body, boundary: boundary, maximum: maximum, names: names, inputs: inputs)
         }
-        return try await work.run(for: claim, until: deadline, givingWay: false) { (_) throws(ServiceError) in
-            try FormParts(body, boundary: boundary, most: most, names: names, inputs: inputs)
+        return try await work.run(for: claim, until: deadline, lowPriority: false) { (_) throws(ServiceError) in
+            try FormParts(body, boundary: boundary, maximum: maximum, names: names, inputs: inputs)
         }
     }
 
     /// - Parameters:
-    ///   - most: the maximum number of pictures.
+    ///   - maximum: the maximum number of pictures.
     ///   - names: the names of the route's parameters.
     init(
-        _ body: HTTPBody, boundary: [UInt8], most: Int, names: [String], inputs: Inputs = .none
+        _ body: HTTPBody, boundary: [UInt8], maximum: Int, names: [String], inputs: Inputs = .none
     ) throws(ServiceError) {
-        var found = Found(inputs: inputs, names: names, most: most)
+        var found = Found(inputs: inputs, names: names, maximum: maximum)
         var part: Part?
         var count = 0, problem: ServiceError?
         var limits = WireLimits()
         // Limit all parts, not only pictures: a body of empty parts could have hundreds of thousands.
-        limits.multipartParts = most + Self.mostOthers
+        limits.multipartParts = maximum + Self.maximumOthers
         var decoder = MultipartDecoder(boundary: boundary, limits: limits)
         let failure: WireError? = body.withUnsafeBytes { bytes in
             do throws(WireError) {
@@ -116,8 +116,8 @@ package struct FormParts: Sendable {
         if let failure, failure.label == "multipart_parts" {
             throw ServiceError(
                 .bodyTooLarge,
-                "the multipart body has more than \(limits.multipartParts) parts: the limit is \(most) pictures (max_batch) and "
-                    + "\(Self.mostOthers) other parts", label: failure.label)
+                "the multipart body has more than \(limits.multipartParts) parts: the limit is \(maximum) pictures (max_batch) and "
+                    + "\(Self.maximumOthers) other parts", label: failure.label)
         }
         if let failure { throw ServiceError(failure) }
         item = found.isItem ? try found.item() : nil
@@ -127,15 +127,15 @@ package struct FormParts: Sendable {
 
     /// The parts so far. Of text parts only parameters are kept, which bounds their number.
     private struct Found {
-        let inputs: Inputs, names: [String], most: Int
+        let inputs: Inputs, names: [String], maximum: Int
         private var pictures: [Part] = [], files: [Part] = [], named: [Part] = []
         private(set) var parameters: [(name: String, value: String)] = []
 
         /// Longer text is not the value of any parameter.
         private static let longestParameter = 1024
 
-        init(inputs: Inputs, names: [String], most: Int) {
-            (self.inputs, self.names, self.most) = (inputs, names, most)
+        init(inputs: Inputs, names: [String], maximum: Int) {
+            (self.inputs, self.names, self.maximum) = (inputs, names, maximum)
         }
 
         /// Takes a complete part; returns its error, or nil.
@@ -155,8 +155,8 @@ package struct FormParts: Sendable {
                 let text = bytes[part.range].prefix(Self.longestParameter)
                 parameters.append((part.headers.name, String(decoding: text, as: UTF8.self)))
             }
-            guard max(pictures.count, files.count, named.count - inputs.names.count) > most else { return nil }
-            return .badRequest("the multipart body has more than \(most) pictures: the limit (max_batch)")
+            guard max(pictures.count, files.count, named.count - inputs.names.count) > maximum else { return nil }
+            return .badRequest("the multipart body has more than \(maximum) pictures: the limit (max_batch)")
         }
 
         /// True if the form is one prediction: the model has other inputs than one picture, or parts are named like
@@ -200,8 +200,8 @@ package struct FormParts: Sendable {
             guard !pictures.isEmpty else {
                 throw .badRequest("the multipart body has no picture: expected a part named \"image\" or \"file\"")
             }
-            guard pictures.count <= most else {
-                throw .badRequest("the multipart body has more than \(most) pictures: the limit (max_batch)")
+            guard pictures.count <= maximum else {
+                throw .badRequest("the multipart body has more than \(maximum) pictures: the limit (max_batch)")
             }
             return pictures.map(\.range)
         }

@@ -26,7 +26,7 @@ package struct ModelChoice: Sendable {
     /// The request's part in the model's rollout; nil if it has none.
     package private(set) var route: RolloutRoute?
     /// The model that computes the answer; nil until it is known.
-    private(set) var settledOn: Chosen?
+    private(set) var resolution: Chosen?
 
     private init(name: String, version: String?, isNamed: Bool, claim: Claim) {
         self.name = name
@@ -73,19 +73,19 @@ package struct ModelChoice: Sendable {
         /// The name under which the model is served.
         let name: String
         /// The taught model with this embedder; nil for other models.
-        var taught: TaughtRun?
+        var taught: TaughtSnapshot?
     }
 
     /// The choice, bound to the version that computes the answer; nil if that is not known yet: for a model that must
     /// be loaded first, and for an earlier version of a taught model.
-    func settled() -> ModelChoice? {
+    func resolved() -> ModelChoice? {
         var choice = self
         if let taught {
             guard version == nil, let run = taught.readyRun(name) else { return nil }
-            choice.settledOn = Chosen(model: run.embedder, name: run.name, taught: run)
+            choice.resolution = Chosen(model: run.embedder, name: run.name, taught: run)
         } else {
             guard let ready else { return nil }
-            choice.settledOn = Chosen(model: ready, name: name)
+            choice.resolution = Chosen(model: ready, name: name)
         }
         return choice
     }
@@ -114,7 +114,7 @@ package struct ModelChoice: Sendable {
             if error.isLateInference { route.candidateWasLate(began: request.bodyReceived) }
             guard error.status == .internalServerError else { throw error }
             let response = try await prediction.answer(request, serving)
-            route.candidateErred(error.message)
+            route.candidateReturnedError(error.message)
             return response
         }
     }
@@ -134,7 +134,7 @@ package struct ModelChoice: Sendable {
     /// - Parameter deadline: the end of the wait; nil for no limit.
     package func model(in repository: ModelRepository, deadline: MonotonicInstant?) async throws(ServiceError) -> Model
     {
-        if let model = settledOn?.model ?? ready { return model }
+        if let model = resolution?.model ?? ready { return model }
         do throws(InferenceError) {
             return try await repository.model(named: name, version: version, deadline: deadline)
         } catch {
@@ -149,7 +149,7 @@ package struct ModelChoice: Sendable {
     ) async throws(ServiceError) -> Chosen {
         if let taught {
             let run =
-                if let settled = settledOn?.taught { settled } else {
+                if let resolved = resolution?.taught { resolved } else {
                     try await taught.run(name, version: version, deadline: deadline)
                 }
             return Chosen(model: run.embedder, name: run.name, taught: run)

@@ -79,7 +79,7 @@ package struct ModelsHandler: CallHandler {
             let highest = ofServing.last(where: { $0.model != nil }) ?? ofServing.last
                 ?? records.last(where: { $0.model != nil }) ?? records.last
         else { return }
-        let reason = namesVersion ? nil : repository.reasonNoneServes(of: highest.name)
+        let reason = namesVersion ? nil : repository.reasonAgainstAll(of: highest.name)
         writer.object { writer in
             writer.key("name")
             writer.string(highest.name)
@@ -149,7 +149,7 @@ package struct ModelsHandler: CallHandler {
         writer.integer((description.classLabels ?? found)?.count ?? 0)
         if !model.tasks.isEmpty { writer.member("tasks", model.tasks.map(\.rawValue)) }
         if let pipeline = model.pipeline { PipelineAnswer.write(pipeline, to: &writer) }
-        if let head = model.taughtHead {
+        if let head = model.taughtClassifier {
             writer.key("taught")
             writer.object { writer in
                 writer.member("method", head.method.rawValue)

@@ -44,24 +44,27 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
                 found = try await choice.model(for: call, or: unnamed, until: deadline)
             }
             form = try await FormParts.read(
-                request.body, boundary: boundary, most: call.live.settings.maxBatch, names: query.names,
+                request.body, boundary: boundary, maximum: call.live.settings.maxBatch, names: query.names,
                 inputs: found.map { FormParts.Inputs($0.model.description) } ?? .none, in: call.parts.work,
                 for: choice.claim, until: deadline)
         }
         if let form = form?.parameters, !form.isEmpty {
             try query.read(request.head.target, form: form, maxDeadline: call.live.settings.maxDeadline)
         }
-        var wanted = options(of: request, query, choice)
+        var requestOptions = options(of: request, query, choice)
         let chosen =
-            if let found { found } else { try await choice.model(for: call, or: unnamed, until: wanted.deadline) }
+            if let found { found } else {
+                try await choice.model(for: call, or: unnamed, until: requestOptions.deadline)
+            }
         // All pictures of a request share the limit of crops.
-        wanted.maxCrops = max(1, call.live.settings.maxCrops / max(1, form?.pictures.count ?? 1))
-        let run = RunRequest(
-            request, model: chosen.model, name: chosen.name, options: wanted,
+        requestOptions.maxCrops = max(1, call.live.settings.maxCrops / max(1, form?.pictures.count ?? 1))
+        let run = ModelRequest(
+            request, model: chosen.model, name: chosen.name, options: requestOptions,
             taught: chosen.taught, shadow: choice.route.flatMap { $0.name == chosen.name ? $0 : nil })
         let job = try Job(run, query, of: request, live: call.live)
-        let items = ItemsRun(
-            job: job, request: run, slots: SlotRun(model: run.model, options: wanted, metrics: call.parts.metrics),
+        let items = ItemsRunner(
+            job: job, request: run,
+            slots: SlotRunner(model: run.model, options: requestOptions, metrics: call.parts.metrics),
             explain: query.picture.explain)
         if let count = form?.pictures.count, count > 1, let reason = job.forms.onlyOne {
             throw .badRequest("expected one picture, found \(count): \(reason)")

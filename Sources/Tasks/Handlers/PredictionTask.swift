@@ -16,7 +16,7 @@ package protocol PredictionTask: TaskAnswers {
     static func unnamed(_ query: Query) -> UnnamedModel
 
     /// Creates the task of a request. Refuses a model that cannot do it, and a query that the model cannot answer.
-    init(_ run: RunRequest, _ query: Query, of request: HTTPRequest, live: LiveSettings) throws(ServiceError)
+    init(_ run: ModelRequest, _ query: Query, of request: HTTPRequest, live: LiveSettings) throws(ServiceError)
 
     var inputs: Inputs { get }
 

@@ -24,7 +24,7 @@ package final class SharedPredictions: Sendable {
     private struct Content: SharedContent {
         let body: HTTPBody
 
-        func letGo() { body.letGo() }
+        func releaseMemory() { body.releaseMemory() }
 
         static func == (left: Content, right: Content) -> Bool {
             left.body === right.body
@@ -74,7 +74,7 @@ package final class SharedPredictions: Sendable {
         compute: @escaping ModelChoice.Work
     ) async throws(ServiceError) -> HTTPResponse {
         let isExplained = prediction.readsQuery && (request.head.target.query?.contains("explain") ?? false)
-        guard !isExplained, !Self.isRefused(request.head), let choice = choice.settled() else {
+        guard !isExplained, !Self.isRefused(request.head), let choice = choice.resolved() else {
             return marked(try await compute(request, choice))
         }
         let keeps = sharing.keeps
@@ -84,24 +84,24 @@ package final class SharedPredictions: Sendable {
         } else {
             Self.addSample(of: request.body, to: &hash)
         }
-        let asked = request
+        let original = request
         let reply = await sharing.answer(
             hash.finish(), Content(body: request.body), deadline: Self.deadline(of: request, prediction), Self.failures
         ) { content in
             do throws(ServiceError) {
-                let response = try await compute(asked.holding(content.body), choice)
+                let response = try await compute(original.holding(content.body), choice)
                 // Without a cache the key covers only some bytes of the body, so the answer must not be kept.
                 return .success(Self.product(response, by: choice, mayKeep: keeps))
             } catch {
                 return .failure(error)
             }
         }
-        if reply.content.body !== asked.body { request = asked.holding(reply.content.body) }
+        if reply.content.body !== original.body { request = original.holding(reply.content.body) }
         let response = try reply.outcome.get()
         return switch reply.origin {
         case .computed: marked(response)
-        case .joined: Self.own(response, of: asked, cache: "collapsed", "ocelli; fwd=miss; collapsed")
-        case .hit: Self.own(response, of: asked, cache: "hit", "ocelli; hit")
+        case .joined: Self.personalized(response, of: original, cache: "collapsed", "ocelli; fwd=miss; collapsed")
+        case .hit: Self.personalized(response, of: original, cache: "hit", "ocelli; hit")
         }
     }
 
@@ -130,15 +130,15 @@ package final class SharedPredictions: Sendable {
     /// The time until which a request waits for another's answer. If the body contains the timeout, the equal request
     /// has the same timeout and ends the wait.
     private static func deadline(of request: HTTPRequest, _ prediction: PredictionCall) -> MonotonicInstant {
-        let isAsked = prediction.readsQuery && request.head.target.query != nil
-        let parameters = isAsked ? (try? RequestParameter.all(request.head.target, form: [])) ?? [] : []
-        if let asked = parameters.last(where: { $0.name == "timeout_ms" }).flatMap({ Int($0.value) }) {
-            return request.bodyReceived + .milliseconds(asked)
+        let hasQuery = prediction.readsQuery && request.head.target.query != nil
+        let parameters = hasQuery ? (try? RequestParameter.all(request.head.target, form: [])) ?? [] : []
+        if let original = parameters.last(where: { $0.name == "timeout_ms" }).flatMap({ Int($0.value) }) {
+            return request.bodyReceived + .milliseconds(original)
         }
         let type = request.head.value(of: "content-type") ?? ""
         let saysMore = !prediction.readsQuery || namesJSON(type) || type.lowercased().hasPrefix("multipart/")
-        let usual = prediction.call.live.settings.deadline, most = prediction.call.live.settings.maxDeadline
-        return request.bodyReceived + .seconds(saysMore ? max(usual, most) : usual)
+        let usual = prediction.call.live.settings.deadline, maximum = prediction.call.live.settings.maxDeadline
+        return request.bodyReceived + .seconds(saysMore ? max(usual, maximum) : usual)
     }
 
     /// True if a media type contains "json", in any case. Written by hand: the standard library's search costs each
@@ -175,8 +175,8 @@ package final class SharedPredictions: Sendable {
         hash.update(whole ? 1 : 0)
         hash.update(call.sender.sender)
         hash.update(call.live.number)
-        hash.update(choice.settledOn?.model.number ?? 0)
-        hash.update(choice.settledOn?.taught?.generation ?? 0)
+        hash.update(choice.resolution?.model.number ?? 0)
+        hash.update(choice.resolution?.taught?.generation ?? 0)
         hash.update(choice.name)
         hash.update(choice.version ?? "")
         hash.update(request.head.method.rawValue)
@@ -244,34 +244,36 @@ package final class SharedPredictions: Sendable {
             return Sharing.Product(response, use: .own)
         }
         guard let note = response.note as? RequestNote else {
-            let isOwn = response.note is UnsharedNote
-            return Sharing.Product(response, use: isOwn ? .own : useByOthers(of: response, blanks: 0, mayKeep: mayKeep))
+            let isOwn = response.note is DoNotCache
+            return Sharing.Product(
+                response, use: isOwn ? .own : sharedUse(of: response, placeholders: 0, mayKeep: mayKeep))
         }
         // If the chosen model did not fit the route, another one answered.
         guard note.isWhole, note.model == choice.name else { return Sharing.Product(response, use: .own) }
-        let use = useByOthers(of: response, blanks: note.blanks.count, mayKeep: mayKeep)
-        guard note.afterwards != nil else { return Sharing.Product(response, use: use) }
+        let use = sharedUse(of: response, placeholders: note.placeholders.count, mayKeep: mayKeep)
+        guard note.afterSend != nil else { return Sharing.Product(response, use: use) }
         var others = response
         others.note = note.shared(recv: note.recv, cache: nil)
         return Sharing.Product(others, own: response, use: use)
     }
 
-    /// - Parameter blanks: the number of values in the body that differ for each request.
-    private static func useByOthers(of response: HTTPResponse, blanks: Int, mayKeep: Bool) -> AnswerUse {
+    /// - Parameter placeholders: the number of values in the body that differ for each request.
+    private static func sharedUse(of response: HTTPResponse, placeholders: Int, mayKeep: Bool) -> AnswerUse {
         guard mayKeep else { return .shared }
         let fields = response.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
-        return .kept(size: response.body.capacity + blanks * MemoryLayout<JSONWriter.Blank>.stride + fields + 512)
+        return .kept(
+            size: response.body.capacity + placeholders * MemoryLayout<JSONWriter.Placeholder>.stride + fields + 512)
     }
 
     /// Another request's answer with this request's own values.
-    private static func own(
+    private static func personalized(
         _ response: HTTPResponse, of request: HTTPRequest, cache: String, _ status: String
     ) -> HTTPResponse {
         var response = response
         if let note = response.note as? RequestNote {
             let total = MonotonicInstant.now.nanoseconds(since: request.headReceived)
-            response.body = JSONWriter.filled(response.body, note.blanks) { name, writer in
-                switch OwnValue(rawValue: name) {
+            response.body = JSONWriter.filled(response.body, note.placeholders) { name, writer in
+                switch PerRequestField(rawValue: name) {
                 case .requestID: writer.string(request.requestID)
                 case let value?: value.write(total: total, to: &writer)
                 case nil: writer.null()

@@ -74,7 +74,7 @@ package struct ObserveQuery: TaskQuery {
 /// `POST .../detect`, `/segment`, `/keypoints` and `/embed`: answers boxes, a mask, points or an embedding of a
 /// picture.
 package struct ObserveTask: PredictionTask {
-    private let run: RunRequest
+    private let run: ModelRequest
     private let query: ObserveQuery
     /// Answers that `Accept` selects: a picture with its finds drawn, a mask as a picture with a palette, or embeddings
     /// as 32-bit floats, little-endian, concatenated.
@@ -94,7 +94,7 @@ package struct ObserveTask: PredictionTask {
     }
 
     package init(
-        _ run: RunRequest, _ query: ObserveQuery, of request: HTTPRequest, live: LiveSettings
+        _ run: ModelRequest, _ query: ObserveQuery, of request: HTTPRequest, live: LiveSettings
     ) throws(ServiceError) {
         let task = query.request.task
         guard run.model.tasks.contains(task) else {
@@ -122,7 +122,7 @@ package struct ObserveTask: PredictionTask {
 
     /// The form of an answer that is a picture; nil for JSON.
     private static func picture(
-        _ query: ObserveQuery, of request: HTTPRequest, _ run: RunRequest
+        _ query: ObserveQuery, of request: HTTPRequest, _ run: ModelRequest
     ) throws(ServiceError) -> PictureForm? {
         guard query.request.task == .detect, let type = request.preferred(["image/jpeg", "image/png"]) else {
             guard query.covers.isEmpty else {
@@ -138,7 +138,7 @@ package struct ObserveTask: PredictionTask {
         return form
     }
 
-    private static func way(_ query: ObserveQuery, _ run: RunRequest) throws(ServiceError) -> [Pipeline.Stage] {
+    private static func way(_ query: ObserveQuery, _ run: ModelRequest) throws(ServiceError) -> [Pipeline.Stage] {
         guard query.picture.explain != nil else {
             guard query.stage == nil, query.finds.isEmpty else {
                 throw .badRequest("query parameters \"stage\" and \"find\" go with \"explain\": explain=png")
@@ -243,7 +243,7 @@ package struct ObserveTask: PredictionTask {
         _ output: Output, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
     ) throws(ImageError) {
         try ObservationWriter(
-            mask: query.mask, encoding: query.encoding, classes: query.request.classes, most: query.request.top,
+            mask: query.mask, encoding: query.encoding, classes: query.request.classes, maximum: query.request.top,
             isCancelled: { isCancelled() || run.isLate }
         ).write(output.result, total: total, to: &writer)
     }
@@ -275,7 +275,7 @@ package struct ObserveTask: PredictionTask {
                 switch stage.outcome {
                 case .classes: true
                 case .observed(let result, _): isWhole(result)
-                case .failed(let error): ServiceError(error).isOfTheRequest
+                case .failed(let error): ServiceError(error).isFaultOfRequest
                 }
             }
         }

@@ -60,8 +60,8 @@ struct FormItem {
     private func bytesOf(_ input: FeatureDescription, _ bytes: UnsafeRawBufferPointer) throws(JSONError) -> FeatureValue
     {
         do throws(InferenceError) {
-            return .lentArray(
-                try LentArray(elementType: input.elementType, shape: input.shape, elements: [UInt8](bytes)))
+            return .borrowedArray(
+                try BorrowedArray(elementType: input.elementType, shape: input.shape, elements: [UInt8](bytes)))
         } catch {
             throw .value("input \"\(input.name)\": \(error.message)")
         }

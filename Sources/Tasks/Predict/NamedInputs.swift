@@ -10,7 +10,7 @@ package struct NamedInputs: TaskInputs {
     /// True if every required input must be present; false for `explain`, which needs only the picture.
     let isWhole: Bool
     /// The maximum number of items.
-    let mostItems: Int
+    let maximumItems: Int
 
     package static var itemKind: ItemKind { .inputs }
 
@@ -45,7 +45,7 @@ package struct NamedInputs: TaskInputs {
         }
         do throws(JSONError) {
             let read = try request.body.withUnsafeBytes { (bytes) throws(JSONError) in
-                try PredictBody(bytes, inputs: inputs, isWhole: isWhole, most: mostItems)
+                try PredictBody(bytes, inputs: inputs, isWhole: isWhole, maximum: maximumItems)
             }
             return (read.items, read.isBatch)
         } catch {

@@ -54,7 +54,7 @@ struct OutputWriter {
                 return write(elements[0], of: output, to: &writer)
             }
             writer.array { writer in for element in elements { write(element, of: output, to: &writer) } }
-        case .lentArray: writer.null()
+        case .borrowedArray: writer.null()
         case .image(let image):
             writer.object { writer in
                 writer.key("b64")
@@ -97,8 +97,8 @@ struct OutputWriter {
     /// Writes `[{"index", "label", "value"}]`, the greatest value first; equal values in the order of their indices.
     private func writeBest(_ entries: [LabeledValue], to writer: inout JSONWriter) {
         let isFilter = threshold ?? 0 > 0 && scoreWatch.mayBeConfidences(entries.lazy.map(\.value))
-        let least = isFilter ? threshold.map(Double.init) ?? -.infinity : -.infinity
-        var best = entries.enumerated().filter { $0.element.value >= least }
+        let minimum = isFilter ? threshold.map(Double.init) ?? -.infinity : -.infinity
+        var best = entries.enumerated().filter { $0.element.value >= minimum }
         best.sort { ($1.element.value, $0.offset) < ($0.element.value, $1.offset) }
         writer.array { writer in
             for (index, entry) in best.prefix(top ?? .max) {

@@ -9,7 +9,7 @@ package import WireFormats
 
 /// `POST /v1/models/{name}/predict`: runs any model, as described by its `model.json`.
 package struct PredictTask: PredictionTask {
-    private let run: RunRequest
+    private let run: ModelRequest
     private let writer: OutputWriter
     package let inputs: NamedInputs
     /// The model's only output picture can be the answer, as a file.
@@ -24,7 +24,7 @@ package struct PredictTask: PredictionTask {
     }
 
     package init(
-        _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, live: LiveSettings
+        _ run: ModelRequest, _ query: ClassifyQuery, of request: HTTPRequest, live: LiveSettings
     ) throws(ServiceError) {
         try run.model.refusePipeline(run.name)
         let description = run.model.description
@@ -39,7 +39,7 @@ package struct PredictTask: PredictionTask {
         }
         self.run = run
         inputs = NamedInputs(
-            model: run.model, isWhole: query.picture.explain == nil, mostItems: live.settings.maxBatch)
+            model: run.model, isWhole: query.picture.explain == nil, maximumItems: live.settings.maxBatch)
         writer = OutputWriter(
             outputs: description.outputs, top: query.top, threshold: query.threshold, scoreWatch: run.model.scoreWatch)
         var forms = AnswerForms()
@@ -77,7 +77,7 @@ package struct PredictTask: PredictionTask {
         case .strings(let array): WorkQueue.writingTime(labels: array.elements.count)
         case .sequence(let elements): elements.reduce(0) { $0 &+ writingTime(of: $1) }
         case .image(let image): image.withUnsafeBytes { UInt64($0.count) }
-        case .lentArray, .int64, .double, .string, nil: 0
+        case .borrowedArray, .int64, .double, .string, nil: 0
         }
     }
 

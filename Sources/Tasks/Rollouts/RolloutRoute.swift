@@ -21,8 +21,8 @@ package struct RolloutRoute: Sendable {
     let folder: DifferenceFolder?
 
     /// Reports an error of the candidate's own to the rollout.
-    func candidateErred(_ reason: String) {
-        shadows.repository.candidateErred(of: name, candidate: candidate, reason: reason)
+    func candidateReturnedError(_ reason: String) {
+        shadows.repository.candidateReturnedError(of: name, candidate: candidate, reason: reason)
     }
 
     /// Records that the candidate answered one of its requests.

@@ -40,7 +40,7 @@ package struct ShadowFaults: Sendable {
             guard wasLate(name, candidate: candidate, began: .now) else { return nil }
             return "twice in succession, no answer within \(limit.components.seconds) s"
         case .image(.outOfMemory, _), .image(.noDecoder, _): return nil
-        default: return error.isOfTheMoment || error.isForWantOfThreads ? nil : error.message
+        default: return error.isTemporary || error.isOutOfThreads ? nil : error.message
         }
     }
 }

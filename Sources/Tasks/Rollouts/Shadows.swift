@@ -20,7 +20,7 @@ package final class Shadows: Sendable {
     /// The longest wait of an item for idle infer requests, the interval of its checks, the minimum time limit of a
     /// run, and the minimum inference time for which late requests count as an error.
     private static let patience = Duration.milliseconds(500), pause = Duration.milliseconds(5),
-        limit = Duration.seconds(10), leastLate = Duration.seconds(1)
+        limit = Duration.seconds(10), minimumLate = Duration.seconds(1)
 
     package init(_ repository: ModelRepository) { self.repository = repository }
 
@@ -87,9 +87,9 @@ package final class Shadows: Sendable {
             ((try? repository.readyModel(named: route.name, version: version)) ?? nil)?.limiter.snapshot.serviceTime
         }
         let isSecond = faults.withLock { $0.wasLate(route.name, candidate: route.candidate, began: began) }
-        let least = usual(nil).map { max(Self.leastLate, $0 * 10) } ?? Self.limit
-        guard isSecond, let time = usual(route.candidate), time >= least else { return }
-        route.candidateErred(
+        let minimum = usual(nil).map { max(Self.minimumLate, $0 * 10) } ?? Self.limit
+        guard isSecond, let time = usual(route.candidate), time >= minimum else { return }
+        route.candidateReturnedError(
             "twice in succession, no answer before the request's deadline; its inferences take "
                 + "\(Int(time / .milliseconds(1))) ms")
     }

@@ -15,7 +15,7 @@ package enum AnswerUse: Equatable, Sendable {
 /// The part of a request that is compared with others.
 package protocol SharedContent: Equatable, Sendable {
     /// Releases the memory, because an equal content replaces this one. Called once, by its only holder.
-    func letGo()
+    func releaseMemory()
 }
 
 /// Computes an answer once for concurrent equal requests, and caches finished answers. All methods may be called from
@@ -204,7 +204,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
             case .alone: waiter.resume(returning: .alone(content))
             case .leads(let run): start(run, content, work)
             case .joins:
-                content.letGo()
+                content.releaseMemory()
                 if let deadline { watch(member, deadline) }
             case .compare(let run, let other):
                 // Compare without the lock, because contents may be long.

@@ -54,7 +54,7 @@ final class EmbedderDigests: Sendable {
         let task = reads.withLock { reads -> Task<Void, Never> in
             if let task = reads[name] { return task }
             let task = Task {
-                await LoaderThread.run(givingWay: true, work)
+                await LoaderThread.run(lowPriority: true, work)
                 _ = self.reads.withLock { $0.removeValue(forKey: name) }
             }
             reads[name] = task

@@ -15,7 +15,7 @@ package final class TaughtModels: Sendable {
     let metrics: ServiceMetrics
     package let log: Log
     let digests = EmbedderDigests()
-    let older = OlderHeads()
+    let older = OlderClassifiers()
     let upkeep = TaughtUpkeep()
     private let turns = Mutex<[String: InFlightLimiter]>([:])
     /// The turn for creations and removals.

@@ -47,7 +47,7 @@ package struct ExamplesHandler: CallHandler {
         var form: FormParts?
         if let boundary = try FormParts.boundary(of: request) {
             form = try await FormParts.read(
-                request.body, boundary: boundary, most: settings.maxBatch, names: query.names, in: work, for: claim,
+                request.body, boundary: boundary, maximum: settings.maxBatch, names: query.names, in: work, for: claim,
                 until: query.picture.options(of: request, deadline: settings.deadline).deadline)
         }
         if let form = form?.parameters, !form.isEmpty {
@@ -73,7 +73,7 @@ package struct ExamplesHandler: CallHandler {
             }
         }
         let (learned, failures) = try await embed(
-            pictures, SlotRun(model: embedder, options: options, metrics: metrics))
+            pictures, SlotRunner(model: embedder, options: options, metrics: metrics))
         if learned.isEmpty { throw Self.refusal(failures, isForm: form != nil) }
         let outcomes = try await teach(learned, label, to: model, by: state.embedder, options)
         let isNew = outcomes.contains { $0.isNew || $0.isMoved }
@@ -92,7 +92,7 @@ package struct ExamplesHandler: CallHandler {
 
     /// Embeds the pictures without a known embedding, each picture once.
     private func embed(
-        _ pictures: [Picture], _ slots: SlotRun
+        _ pictures: [Picture], _ slots: SlotRunner
     ) async throws(ServiceError) -> (learned: [Picture], failures: [TaughtWriter.Failure]) {
         var firsts: [ExampleID: Int] = [:]
         var items: [EncodedImage] = []
@@ -137,13 +137,14 @@ package struct ExamplesHandler: CallHandler {
         // A temporary error is reported as for any prediction.
         if let passing = failures.first(where: { $0.error.status.code >= 500 }) { return passing.error }
         guard isForm else { return first.error }
-        let listed = failures.prefix(mostListed).map { "part \($0.part): \($0.error.message)" }.joined(separator: "; ")
-        let rest = failures.count > mostListed ? "; and \(failures.count - mostListed) more" : ""
+        let listed = failures.prefix(maximumListed).map { "part \($0.part): \($0.error.message)" }.joined(
+            separator: "; ")
+        let rest = failures.count > maximumListed ? "; and \(failures.count - maximumListed) more" : ""
         return ServiceError(
             .invalidImage, "no picture of the form could be used: \(listed)\(rest)", label: first.error.label)
     }
 
-    private static let mostListed = 5
+    private static let maximumListed = 5
 
     // MARK: Teaching
 

@@ -47,14 +47,14 @@ package struct ExamplesQuery: Sendable {
     /// The maximum number of examples on the page.
     private(set) var limit = 1_000
 
-    private static let mostExamples = 10_000
+    private static let maximumExamples = 10_000
 
     package init(_ target: RequestTarget) throws(ServiceError) {
         for parameter in try RequestParameter.all(target, form: []) {
             switch parameter.name {
             case "label": label = try TeachQuery.checked(parameter.value)
             case "limit":
-                guard let number = Int(parameter.value), (1...Self.mostExamples).contains(number) else {
+                guard let number = Int(parameter.value), (1...Self.maximumExamples).contains(number) else {
                     throw parameter.mistake("a whole number from 1 to 10000")
                 }
                 limit = number

@@ -22,12 +22,12 @@ package enum TensorRunner {
         options.keeps = choice.route?.sample
         let model = try await choice.model(in: call.parts.repository, deadline: options.deadline)
         try model.refusePipeline(choice.name)
-        let slots = SlotRun(model: model, options: options, metrics: call.parts.metrics)
+        let slots = SlotRunner(model: model, options: options, metrics: call.parts.metrics)
         return try await slots.answer(length: length, read: read) {
             (question, taken) async throws(ServiceError) in
             var options = options
             if let deadline = question.deadline { options.deadline = deadline }
-            let run = RunRequest(request, model: model, name: choice.name, options: options, shadow: choice.route)
+            let run = ModelRequest(request, model: model, name: choice.name, options: options, shadow: choice.route)
             let format = TensorFormat(question: question, run: run, parts: call.parts)
             return try await format.slots.answer(question.items, taken: taken, as: format)
         }
@@ -40,7 +40,7 @@ package struct TensorQuestion: Sendable {
     /// - Parameter shadow: the question to another version; nil for none.
     package typealias Writer =
         @Sendable (
-            _ outputs: [TensorOutputs], _ run: RunRequest, _ shadow: ShadowWork?
+            _ outputs: [TensorOutputs], _ run: ModelRequest, _ shadow: ShadowWork?
         ) throws(ServiceError) -> HTTPResponse
 
     /// The inputs of each prediction.
@@ -78,10 +78,10 @@ package struct TensorOutputs: Sendable {
 /// Runs the items of a question, and has their outputs written.
 struct TensorFormat: AnswerFormat {
     let question: TensorQuestion
-    let run: RunRequest
+    let run: ModelRequest
     let parts: ServiceParts
 
-    var slots: SlotRun { SlotRun(model: run.model, options: run.options, metrics: parts.metrics) }
+    var slots: SlotRunner { SlotRunner(model: run.model, options: run.options, metrics: parts.metrics) }
     var failsAsAWhole: Bool { true }
 
     func pictureTime(of item: DictionaryFeatureProvider) -> UInt64 { run.model.pictureTime(of: item) }

@@ -9,7 +9,7 @@ struct UpdateBody: Sendable {
     private(set) var examples: [Int] = []
 
     /// The maximum number of examples of one update.
-    static let mostExamples = 100_000
+    static let maximumExamples = 100_000
     private static let names = ["examples", "epochs", "learning_rate", "mini_batch", "seed"]
 
     /// Reads all members and skips the examples.
@@ -48,8 +48,8 @@ struct UpdateBody: Sendable {
         }
         var places: [Int] = []
         try scanner.array { (_, scanner) throws(JSONError) in
-            guard places.count < mostExamples else {
-                throw .value("\"examples\" has more than \(mostExamples) elements")
+            guard places.count < maximumExamples else {
+                throw .value("\"examples\" has more than \(maximumExamples) elements")
             }
             scanner.skipSpace()
             places.append(scanner.position)

@@ -35,7 +35,7 @@ package struct UpdateHandler: CallHandler {
     }
 
     /// The maximum bytes of the features of all examples.
-    private static let mostFeatures = 256 << 20
+    private static let maximumFeatures = 256 << 20
 
     package func respond(to request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
         let settings = call.live.settings
@@ -80,7 +80,7 @@ package struct UpdateHandler: CallHandler {
     ) async throws(ServiceError) -> ModelUpdater.Examples {
         let reader = UpdateExampleReader(updater), content = request.body
         let ends = body.examples.dropFirst() + [content.count]
-        var examples = ModelUpdater.Examples(mostBytes: Self.mostFeatures)
+        var examples = ModelUpdater.Examples(maximumBytes: Self.maximumFeatures)
         for (index, (place, end)) in zip(body.examples, ends).enumerated() {
             do throws(ServiceError) {
                 let example = try await work.read(end - place, for: claim, until: options.deadline) {
@@ -143,8 +143,8 @@ package struct UpdateQuery: TaskQuery {
 
 extension TaughtStore {
     /// The room for updates of models: the part of the folder's limit that taught models leave.
-    func room(forVersions versions: Int) -> ModelRepository.UpdateRoom {
-        ModelRepository.UpdateRoom(
+    func room(forVersions versions: Int) -> ModelRepository.UpdateBudget {
+        ModelRepository.UpdateBudget(
             versions: versions,
             take: { [self] bytes in
                 do throws(TeachingError) {

@@ -40,7 +40,7 @@ package struct Evaluation: Sendable, Equatable {
     package let threshold: Float?
 
     /// The maximum number of listed pairs.
-    package static let mostConfusions = 10
+    package static let maximumConfusions = 10
 
     package init(
         method: TeachingMethod, kind: Folds.Kind, folds: Int, classes: [ClassResult], confusions: [Confusion],

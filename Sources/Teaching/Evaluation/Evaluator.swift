@@ -84,7 +84,7 @@ package enum Evaluator {
         var rowsOf = [[Int]](repeating: [], count: folds.count)
         for (row, fold) in folds.ofRow.enumerated() where fold >= 0 { rowsOf[fold].append(row) }
         let isOfMeans = method == .nearestMean && folds.kind == .leaveOneOut
-        let means = isOfMeans ? LeftOutMeans(set) : nil
+        let means = isOfMeans ? LeaveOneOutMeans(set) : nil
         for (fold, rows) in rowsOf.enumerated() {
             let part = ExampleSet.Part(folds: folds.ofRow, leftOut: fold)
             if let means {
@@ -96,7 +96,7 @@ package enum Evaluator {
                 }
                 continue
             }
-            guard let head = TaughtHead(method, set, part: part, isCancelled: isCancelled) else { return nil }
+            guard let head = TaughtClassifier(method, set, part: part, isCancelled: isCancelled) else { return nil }
             for row in rows {
                 // Nearest neighbours read all examples for one answer: a fold of a hundred thousand takes minutes.
                 if isCancelled() { return nil }
@@ -135,7 +135,7 @@ package enum Evaluator {
         let worst = counts.sorted { one, other in
             (-one.value, one.key.label, one.key.answer) < (-other.value, other.key.label, other.key.answer)
         }
-        return worst.prefix(Evaluation.mostConfusions).map {
+        return worst.prefix(Evaluation.maximumConfusions).map {
             Evaluation.Confusion(label: set.labels[$0.key.label], answer: set.labels[$0.key.answer], count: $0.value)
         }
     }

@@ -15,13 +15,13 @@ package struct Folds: Sendable, Equatable {
     let ofRow: [Int]
 
     /// The maximum number of examples for leave-one-out.
-    package static let mostLeftOutAlone = 2_000
+    package static let maximumLeaveOneOut = 2_000
 
     /// Creates the folds for a method.
     init(_ set: ExampleSet, method: TeachingMethod) {
         let counts = set.counts
         let isTested = set.classes.map { counts[$0] >= 2 }
-        let isAlone = method != .logistic && set.rows.count <= Self.mostLeftOutAlone
+        let isAlone = method != .logistic && set.rows.count <= Self.maximumLeaveOneOut
         kind = isAlone ? .leaveOneOut : .tenFold
         let limit = isAlone ? Int.max : min(10, counts.filter { $0 >= 2 }.min() ?? 10)
         var next = 0

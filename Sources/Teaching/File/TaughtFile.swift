@@ -10,7 +10,7 @@ package enum TaughtFile {
 
     // MARK: Writing
 
-    package static func bytes(of head: TaughtHead) -> [UInt8] {
+    package static func bytes(of head: TaughtClassifier) -> [UInt8] {
         let count = head.labels.count, dimension = head.dimension, examples = head.exampleClasses.count
         let tensors = [
             NamedTensor("center", [dimension], head.center), NamedTensor("means", [count, dimension], head.means),
@@ -30,7 +30,7 @@ package enum TaughtFile {
     // MARK: Reading
 
     /// Reads the head from a file.
-    package static func head(_ bytes: [UInt8]) throws(FormatError) -> TaughtHead {
+    package static func head(_ bytes: [UInt8]) throws(FormatError) -> TaughtClassifier {
         let file = try SafeTensorsFile(bytes)
         guard file.metadata["format"] == format else {
             throw FormatError("is not a taught model: its metadata has no format \"\(format)\"")
@@ -48,7 +48,7 @@ package enum TaughtFile {
             try words(name, "F32", shape).map { Float(bitPattern: $0) }
         }
         let center = try floats("center", [nil]), classes = names.count, dimension = center.count
-        let head = TaughtHead(
+        let head = TaughtClassifier(
             method: method, labels: names, dimension: dimension, center: center,
             means: try floats("means", [classes, dimension]), weights: try floats("weights", [classes, dimension]),
             intercepts: try floats("intercepts", [classes]), examples: try floats("examples", [nil, dimension]),

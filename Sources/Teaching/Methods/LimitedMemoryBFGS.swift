@@ -3,7 +3,7 @@
 struct LimitedMemoryBFGS {
     /// The number of steps that are kept.
     var memory = 10
-    var mostIterations = 2_000
+    var maximumIterations = 2_000
     /// The length of the gradient at which the search ends.
     var tolerance = 1e-6
 
@@ -26,7 +26,7 @@ struct LimitedMemoryBFGS {
         var gradient = place
         var value = function(place, &gradient)
         var steps: [Step] = []
-        for _ in 0..<mostIterations {
+        for _ in 0..<maximumIterations {
             if isCancelled() { return nil }
             let length = Self.dot(gradient, gradient).squareRoot()
             if length <= tolerance { break }

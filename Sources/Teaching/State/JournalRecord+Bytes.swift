@@ -125,7 +125,7 @@ extension ByteReader {
     fileprivate mutating func example() -> Example? {
         guard let id = id(), let label = text(), let since = number(), let added = number(),
             let earlier = list({ reader in
-                reader.number().flatMap { until in reader.text().map { Example.Earlier(until: until, label: $0) } }
+                reader.number().flatMap { until in reader.text().map { Example.EarlierClass(until: until, label: $0) } }
             }),
             let embedding = floats()
         else { return nil }

@@ -9,7 +9,7 @@ struct NewestExamples: Sendable {
     private var sums: [[Double]]
 
     /// The maximum number of changed examples for an update; with more it costs as much as reading all.
-    private static let most = 100
+    private static let maximum = 100
 
     /// Fails without examples, or if two labels are equal as strings but have different bytes: then the first example
     /// names the class.
@@ -28,7 +28,7 @@ struct NewestExamples: Sendable {
 
     /// Applies the changes of some examples. Returns false if it cannot; the object must then not be used any more.
     mutating func update(_ changed: [ExampleID], from old: TaughtState, to new: TaughtState) -> Bool {
-        guard changed.count <= Self.most else { return false }
+        guard changed.count <= Self.maximum else { return false }
         var touched: Set<String> = []
         for id in Set(changed) {
             let before = old.examples[id], after = new.examples[id]

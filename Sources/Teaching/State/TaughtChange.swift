@@ -38,7 +38,7 @@ extension TaughtState {
                 // Drop the entries that only dropped versions need: a picture may move any number of times.
                 let oldest = versions.first?.number ?? number
                 example.earlier.removeAll { $0.until < oldest }
-                example.earlier.append(Example.Earlier(until: number - 1, label: example.label))
+                example.earlier.append(Example.EarlierClass(until: number - 1, label: example.label))
                 example.label = item.label
                 examples[item.id] = example
             } else if let embedding = item.embedding {
@@ -99,8 +99,8 @@ extension TaughtState {
     }
 
     /// Drops the oldest versions above a maximum of at least one, except the served version.
-    mutating func keepVersions(_ most: Int) {
-        let extra = versions.count - max(1, most)
+    mutating func keepVersions(_ maximum: Int) {
+        let extra = versions.count - max(1, maximum)
         guard extra > 0 else { return }
         versions.replaceSubrange(..<extra, with: versions[..<extra].filter { $0.number == serving })
     }

@@ -15,7 +15,7 @@ package struct Embedder: Sendable, Equatable {
 /// A taught picture: its embedding and its digest.
 package struct Example: Sendable, Equatable {
     /// A class that the picture had before.
-    package struct Earlier: Sendable, Equatable {
+    package struct EarlierClass: Sendable, Equatable {
         /// The last version with this class.
         package let until: Int
         package let label: String
@@ -29,7 +29,7 @@ package struct Example: Sendable, Equatable {
     /// The time when it was taught: seconds since 1970.
     package let added: Int
     /// The earlier classes, in the order of the versions.
-    package internal(set) var earlier: [Earlier] = []
+    package internal(set) var earlier: [EarlierClass] = []
 
     /// The class in a version; nil if the version is older than the example.
     func label(in version: Int) -> String? {

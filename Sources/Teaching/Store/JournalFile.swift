@@ -29,8 +29,8 @@ struct JournalFile {
     /// Opens a file and passes its records to `record` in order. The bytes after the last complete record, from an
     /// interrupted write or damaged since, are cut off and kept in another file.
     static func open(
-        _ path: String, _ room: ReservedRoom, _ record: (JournalRecord) -> Bool
-    ) throws(TeachingError) -> (journal: JournalFile, cut: CutEnd?) {
+        _ path: String, _ room: ReservedDiskSpace, _ record: (JournalRecord) -> Bool
+    ) throws(TeachingError) -> (journal: JournalFile, cut: TruncatedEnd?) {
         let file = try Descriptor(path, O_RDWR | O_CLOEXEC)
         let size = try file.size()
         guard try file.read(Self.start.count) == Self.start else {
@@ -49,7 +49,7 @@ struct JournalFile {
         guard journal.length < size else { return (journal, nil) }
         try file.seek(journal.length)
         let end = try file.read(size - journal.length)
-        let cut = try CutEnd(end, at: journal.length, of: path, changes: mostChanges(in: end), room)
+        let cut = try TruncatedEnd(end, at: journal.length, of: path, changes: mostChanges(in: end), room)
         try file.truncate(journal.length)
         try file.sync()
         return (journal, cut)
@@ -146,7 +146,7 @@ struct JournalFile {
     /// - Parameter usesReserve: true if the file may use the reserved room when the disk is full.
     /// - Returns: the new file, and an error if it is in place but a power failure may revert it.
     static func write(
-        _ records: [JournalRecord], to path: String, _ room: ReservedRoom, usesReserve: Bool = false
+        _ records: [JournalRecord], to path: String, _ room: ReservedDiskSpace, usesReserve: Bool = false
     ) throws(TeachingError) -> (journal: JournalFile, unsynced: TeachingError?) {
         let unfinished = path + Self.unfinished
         var journal = JournalFile(path: path)

@@ -7,7 +7,7 @@ package final class TaughtModel: Sendable {
     package let name: String
     private let folder: String
     private let total: ByteTotal
-    private let room: ReservedRoom
+    private let room: ReservedDiskSpace
     private let limits: Guarded<TeachingLimits>
     /// Held while files are written, so only threads that may block take it.
     private let files: Guarded<Files>
@@ -54,7 +54,8 @@ package final class TaughtModel: Sendable {
 
     // Wide: its own files, and what it shares with the other taught models.
     init(
-        name: String, folder: String, journal: JournalFile, state: TaughtState, total: ByteTotal, room: ReservedRoom,
+        name: String, folder: String, journal: JournalFile, state: TaughtState, total: ByteTotal,
+        room: ReservedDiskSpace,
         limits: Guarded<TeachingLimits>
     ) {
         self.name = name
@@ -73,14 +74,14 @@ package final class TaughtModel: Sendable {
     /// The head of a state.
     /// - Parameter newest: the examples of its newest version. If nil and that version is served, they are computed and
     ///   stored.
-    private static func head(of state: TaughtState, _ newest: inout NewestExamples?) -> TaughtHead? {
+    private static func head(of state: TaughtState, _ newest: inout NewestExamples?) -> TaughtClassifier? {
         guard let version = state.served else { return nil }
         let isNewest = version.number == state.versions.last?.number
         if isNewest, newest == nil { newest = NewestExamples(state) }
         guard isNewest, let examples = newest else {
-            return state.exampleSet(of: version.number).flatMap { TaughtHead(version.method, $0) }
+            return state.exampleSet(of: version.number).flatMap { TaughtClassifier(version.method, $0) }
         }
-        return TaughtHead(version.method, examples.set, part: .all, centering: examples.centering) { false }
+        return TaughtClassifier(version.method, examples.set, part: .all, centering: examples.centering) { false }
     }
 
     // MARK: Changes
@@ -124,7 +125,7 @@ package final class TaughtModel: Sendable {
             guard view.state.example(id) != nil else {
                 // An earlier request may have failed to remove the picture.
                 try KeptPictures.remove([id], in: folder)
-                try removeCutEnds()
+                try removeTruncatedEnds()
                 throw .unknown("\(name) has no example with the id \(id)")
             }
             try forget([id], label: nil, &files)
@@ -137,7 +138,7 @@ package final class TaughtModel: Sendable {
             let ids = Set(view.state.examples.filter { $0.label == label }.map(\.id))
             guard !ids.isEmpty else {
                 try KeptPictures.clean(view.state, in: folder)
-                try removeCutEnds()
+                try removeTruncatedEnds()
                 throw .unknown("\(name) has no class \"\(label.prefix(256))\"")
             }
             try forget(ids, label: label, &files)
@@ -282,12 +283,12 @@ package final class TaughtModel: Sendable {
     private func compactIfOvergrown(_ files: inout Files, _ limits: TeachingLimits) {
         guard files.journal.length > files.lookedAtLength else { return }
         let needed = JournalFile.length(of: JournalRecord.all(of: view.state))
-        let most = 2 * needed + limits.slack
-        guard files.journal.length > most else {
-            files.lookedAtLength = most
+        let maximum = 2 * needed + limits.slack
+        guard files.journal.length > maximum else {
+            files.lookedAtLength = maximum
             return
         }
-        if !compact(&files, saving: 1) { files.lookedAtLength = files.journal.length + most }
+        if !compact(&files, saving: 1) { files.lookedAtLength = files.journal.length + maximum }
     }
 
     /// Writes the state as a new journal, if that saves at least `bytes`.
@@ -316,7 +317,7 @@ package final class TaughtModel: Sendable {
     }
 
     /// The head of a state: the current one, if neither the served examples nor the method change.
-    private func head(of state: TaughtState, _ files: inout Files) -> TaughtHead? {
+    private func head(of state: TaughtState, _ files: inout Files) -> TaughtClassifier? {
         let now = view
         if state.serving == now.state.serving, state.next == now.state.next { return now.head }
         return Self.head(of: state, &files.newest)
@@ -326,7 +327,7 @@ package final class TaughtModel: Sendable {
         var state = view.state
         state.forget(ids, label: label, keeping: limits.withLock { $0.versions })
         try rewrite(state, without: ids, &files, usesReserve: true)
-        try removeCutEnds()
+        try removeTruncatedEnds()
     }
 
     /// Rewrites the journal, so that no file contains data that the state no longer has.
@@ -350,10 +351,10 @@ package final class TaughtModel: Sendable {
     }
 
     /// Removes the kept damaged ends of the journal, because they may contain data that must be forgotten.
-    private func removeCutEnds() throws(TeachingError) {
+    private func removeTruncatedEnds() throws(TeachingError) {
         let before = Folders.bytes(in: folder)
         defer { total.change(by: Folders.bytes(in: folder) - before) }
-        try CutEnd.removeAll(in: folder)
+        try TruncatedEnd.removeAll(in: folder)
     }
 
     private func check(_ state: TaughtState, _ limits: TeachingLimits) throws(TeachingError) {

@@ -6,7 +6,7 @@ package final class TaughtStore: Sendable {
     private let folder: String
     private let limits: Guarded<TeachingLimits>
     private let total = ByteTotal()
-    private let room: ReservedRoom
+    private let room: ReservedDiskSpace
     private let models = Guarded<[String: TaughtModel]>([:])
     /// Held while a model is created or removed, so only threads that may block take it.
     private let changing = Guarded<Void>(())
@@ -22,7 +22,7 @@ package final class TaughtStore: Sendable {
     package init(folder: String, limits: TeachingLimits = TeachingLimits()) throws(TeachingError) {
         self.folder = folder
         self.limits = Guarded(limits)
-        room = ReservedRoom(folder: folder)
+        room = ReservedDiskSpace(folder: folder)
         try Folders.create(folder)
         lock = try Descriptor(folder + "/.lock", O_RDWR | O_CREAT | O_CLOEXEC)
         guard lock.lock() else {
@@ -56,8 +56,8 @@ package final class TaughtStore: Sendable {
     private static let unfinished = ".unfinished-"
 
     private static func open(
-        _ name: String, _ path: String, _ total: ByteTotal, _ room: ReservedRoom, _ limits: Guarded<TeachingLimits>
-    ) throws(TeachingError) -> (model: TaughtModel, cut: CutEnd?) {
+        _ name: String, _ path: String, _ total: ByteTotal, _ room: ReservedDiskSpace, _ limits: Guarded<TeachingLimits>
+    ) throws(TeachingError) -> (model: TaughtModel, cut: TruncatedEnd?) {
         unlink(path + "/journal" + JournalFile.unfinished)
         var replayed: TaughtState?
         let (journal, cut) = try JournalFile.open(path + "/journal", room) { $0.apply(to: &replayed) }
@@ -170,12 +170,12 @@ package final class TaughtStore: Sendable {
     package func remove(_ name: String) throws(TeachingError) {
         var problem: TeachingError?
         changing.withLock { _ in
-            do throws(TeachingError) { try removeAlone(name) } catch { problem = error }
+            do throws(TeachingError) { try removeUnlocked(name) } catch { problem = error }
         }
         if let problem { throw problem }
     }
 
-    private func removeAlone(_ name: String) throws(TeachingError) {
+    private func removeUnlocked(_ name: String) throws(TeachingError) {
         let model = model(name)
         // An unreadable model can be removed too.
         guard model != nil || problems[name] != nil else { throw .unknown("there is no taught model \(name)") }

@@ -10,9 +10,9 @@ package struct TaughtView: Sendable {
     /// The head that answers; nil without examples. Its threshold is that of its own evaluation; until that ends, that
     /// of the newest version with the same method. Distances with a single class, which are not centred, are not
     /// comparable with those of several classes.
-    package let head: TaughtHead?
+    package let head: TaughtClassifier?
 
-    init(state: TaughtState, head: TaughtHead?) {
+    init(state: TaughtState, head: TaughtClassifier?) {
         self.state = state
         var head = head
         head?.threshold = nil
@@ -28,13 +28,13 @@ package struct TaughtView: Sendable {
     }
 
     /// Learns the head of a kept version. Reads all examples.
-    package func head(of version: Int) -> TaughtHead? {
+    package func head(of version: Int) -> TaughtClassifier? {
         guard let kept = state.version(version), let set = state.exampleSet(of: version) else { return nil }
-        return TaughtHead(kept.method, set)
+        return TaughtClassifier(kept.method, set)
     }
 
     /// The view in which a kept version is served; nil if the version is not kept.
-    package func serving(_ version: Int, head: TaughtHead?) -> TaughtView? {
+    package func serving(_ version: Int, head: TaughtClassifier?) -> TaughtView? {
         guard state.version(version) != nil else { return nil }
         var state = state
         state.serving = version

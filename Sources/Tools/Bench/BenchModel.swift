@@ -13,13 +13,13 @@ struct BenchModel: Sendable {
     let path: String
 
     /// Finds the model; loads nothing yet.
-    /// - Parameter wanted: a bundle's folder, a model file or a name; nil for the first model of the folders.
-    init(_ wanted: String?, settings: Settings) throws {
+    /// - Parameter requestedModel: a bundle's folder, a model file or a name; nil for the first model of the folders.
+    init(_ requestedModel: String?, settings: Settings) throws {
         var settings = settings
         var isPath = false
-        if let wanted, FileManager.default.fileExists(atPath: wanted) {
+        if let requestedModel, FileManager.default.fileExists(atPath: requestedModel) {
             isPath = true
-            let parent = URL(filePath: wanted).resolvingSymlinksInPath().deletingLastPathComponent().path
+            let parent = URL(filePath: requestedModel).resolvingSymlinksInPath().deletingLastPathComponent().path
             settings.models = [parent]
         }
         // `/v1/classify` then uses this model, and no other is loaded.
@@ -32,15 +32,15 @@ struct BenchModel: Sendable {
         self.repository = repository
         let names = repository.names
         do throws(InferenceError) {
-            if let wanted, isPath {
-                let real = Self.real(wanted)
+            if let requestedModel, isPath {
+                let real = Self.real(requestedModel)
                 let isWanted = { (name: String) in (try? repository.location(of: name)).map(Self.real) == real }
                 guard let name = names.first(where: isWanted) else {
-                    throw .modelNotFound(name: wanted, known: names)
+                    throw .modelNotFound(name: requestedModel, known: names)
                 }
                 self.name = name
-            } else if let wanted {
-                name = wanted
+            } else if let requestedModel {
+                name = requestedModel
             } else if let first = names.first {
                 name = first
             } else {

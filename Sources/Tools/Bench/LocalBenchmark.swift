@@ -33,7 +33,7 @@ package struct LocalBenchmark: Sendable {
     private func measure() async throws -> LocalBenchmarkReport {
         var report = LocalBenchmarkReport()
         report.loadBefore = ProcessFigures.loadAverage
-        let pictures = try SentPictures(files: request.pictures, most: settings.maxBody)
+        let pictures = try SentPictures(files: request.pictures, maximum: settings.maxBody)
         report.pictures = pictures.pictures.map { ($0.name, $0.bytes.count) }
         report.concurrency = request.concurrency
         progress("loading the model...")

@@ -46,7 +46,7 @@ extension LocalBenchmarkReport {
     private static func write(_ name: String, _ figure: Figure, to writer: inout JSONWriter) {
         writer.key(name)
         writer.object { writer in
-            for (key, value) in [("median", figure.median), ("least", figure.least), ("most", figure.most)] {
+            for (key, value) in [("median", figure.median), ("least", figure.minimum), ("most", figure.maximum)] {
                 writer.member(key, (value * 1000).rounded() / 1000)
             }
         }

@@ -47,7 +47,7 @@ extension LocalBenchmarkReport {
 
     private static func range(_ figure: Figure, places: Int) -> String {
         Units.decimal(figure.median, places: places).right(8)
-            + "  (rounds: \(Units.decimal(figure.least, places: places)) to "
-            + "\(Units.decimal(figure.most, places: places)))"
+            + "  (rounds: \(Units.decimal(figure.minimum, places: places)) to "
+            + "\(Units.decimal(figure.maximum, places: places)))"
     }
 }

@@ -17,19 +17,19 @@ package struct LocalBenchmarkReport: Sendable {
 
     /// A figure over all rounds: the median, the minimum and the maximum.
     package struct Figure: Sendable, Hashable {
-        package let median: Double, least: Double, most: Double
+        package let median: Double, minimum: Double, maximum: Double
 
         init(_ values: [Double]) {
             let sorted = values.sorted()
             let count = sorted.count
             median =
                 count == 0 ? 0 : count % 2 == 1 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2
-            least = sorted.first ?? 0
-            most = sorted.last ?? 0
+            minimum = sorted.first ?? 0
+            maximum = sorted.last ?? 0
         }
 
         /// The difference between the rounds, relative to the median.
-        var spread: Double { median > 0 ? (most - least) / median : 0 }
+        var spread: Double { median > 0 ? (maximum - minimum) / median : 0 }
     }
 
     private func figure(_ value: ([LocalBenchmarkSide: LocalBenchmarkRound]) -> Double?) -> Figure {
@@ -102,10 +102,10 @@ package struct LocalBenchmarkReport: Sendable {
 
     /// The reasons to doubt the figures.
     package var warnings: [String] {
-        var doubts = MeasurementDoubts(processors: processors)
-        doubts.loadBefore = loadBefore
-        var warnings = doubts.warnings
-        for side in LocalBenchmarkSide.allCases where rate(side).spread > 2 * MeasurementDoubts.toleratedSpread {
+        var measurement = MeasurementWarnings(processors: processors)
+        measurement.loadBefore = loadBefore
+        var warnings = measurement.warnings
+        for side in LocalBenchmarkSide.allCases where rate(side).spread > 2 * MeasurementWarnings.toleratedSpread {
             warnings.append(
                 "\(side.rawValue): the rounds differ by \(Units.decimal(rate(side).spread * 100, places: 0))% of their "
                     + "median; run it again when the machine is quiet, or longer (--seconds)")

@@ -17,14 +17,14 @@ struct BulkPicture: Sendable {
     let place: Place
 
     /// Reads the picture. Blocks.
-    /// - Parameter most: the maximum number of bytes; a larger picture is refused without being read.
-    func read(most: Int) throws(CommandError) -> [UInt8] {
+    /// - Parameter maximum: the maximum number of bytes; a larger picture is refused without being read.
+    func read(maximum: Int) throws(CommandError) -> [UInt8] {
         switch place {
-        case .file(let path): return try InputFile.read(path, most: most)
+        case .file(let path): return try InputFile.read(path, maximum: maximum)
         case .mistake(let sentence): throw CommandError(sentence)
         case .part(let archive, let offset, let count):
-            guard count <= most else {
-                throw CommandError("has \(Units.bytes(count)), more than max_body allows (\(Units.bytes(most)))")
+            guard count <= maximum else {
+                throw CommandError("has \(Units.bytes(count)), more than max_body allows (\(Units.bytes(maximum)))")
             }
             let descriptor = open(archive, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else { throw CommandError("cannot be read: \(SystemError.words(errno))") }

@@ -7,7 +7,7 @@ package struct BulkShard: Sendable, Hashable {
     package let index: Int
     package let count: Int
 
-    private static let most = 1_000_000
+    private static let maximum = 1_000_000
 
     /// Parses "I/N".
     package init(_ text: String) throws(CommandError) {
@@ -27,7 +27,9 @@ package struct BulkShard: Sendable, Hashable {
 
     private init(index: String, count: String, flag: String, text: String) throws(CommandError) {
         func number(_ text: String) -> Int? { text.allSatisfy { ("0"..."9").contains($0) } ? Int(text) : nil }
-        guard let i = number(index), let n = number(count), n <= Self.most, i < n else { throw Self.wrong(flag, text) }
+        guard let i = number(index), let n = number(count), n <= Self.maximum, i < n else {
+            throw Self.wrong(flag, text)
+        }
         (self.index, self.count) = (i, n)
     }
 

@@ -23,7 +23,7 @@ struct PictureList: Sendable {
     private let descriptor: Int32
     private var rest: [UInt8] = []
     /// True if the line that `rest` begins is too long and is being skipped.
-    private var isPassingOver = false
+    private var isSkipping = false
     private(set) var isAtEnd = false
     /// The reason why reading ended early; nil at the normal end.
     private(set) var failure: String?
@@ -45,14 +45,14 @@ struct PictureList: Sendable {
             if count < 0 { failure = SystemError.words(Int32(clamping: -count)) }
             defer { rest = [] }
             // The last line may have no line feed.
-            return isPassingOver ? [] : entry(rest).map { [$0] } ?? []
+            return isSkipping ? [] : entry(rest).map { [$0] } ?? []
         }
         rest += buffer[..<count]
         var entries: [Entry] = []
         var start = 0
         while let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
-            if isPassingOver {
-                isPassingOver = false
+            if isSkipping {
+                isSkipping = false
             } else if let entry = entry(Array(rest[start..<end])) {
                 entries.append(entry)
             }
@@ -60,12 +60,12 @@ struct PictureList: Sendable {
         }
         rest.removeFirst(start)
         if rest.count > Self.longestLine {
-            if !isPassingOver {
+            if !isSkipping {
                 let name = String(decoding: rest.prefix(200), as: UTF8.self)
                 let reason = "the line is longer than 64 KiB: expected a path, or an object with \"path\""
                 entries.append(Entry(path: .failure(Mistake(reason: reason)), name: name))
             }
-            isPassingOver = true
+            isSkipping = true
             rest = []
         }
         return entries

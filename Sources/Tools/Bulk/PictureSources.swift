@@ -24,7 +24,7 @@ struct PictureSources: Sendable {
     /// The reason why reading ended early; nil at the normal end.
     private(set) var failure: String?
 
-    private static let most = 256, longestCount = 10_000_000
+    private static let maximum = 256, longestCount = 10_000_000
 
     /// - Parameter sources: the sources of the command line; an empty list or "-" means standard input.
     init(_ sources: [String], shard: BulkShard?) {
@@ -111,7 +111,7 @@ struct PictureSources: Sendable {
                 }
             }
         case .tar(var tar, let name)?:
-            let members = try tar.read(most: Self.most)
+            let members = try tar.read(maximum: Self.maximum)
             open = tar.isAtEnd ? nil : .tar(tar, name: name)
             return members.filter { ImageFormat.isPicture(named: $0.name) }.map {
                 BulkPicture(name: "\(name)/\($0.name)", place: .part(of: name, offset: $0.offset, count: $0.count))

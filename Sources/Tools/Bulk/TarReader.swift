@@ -30,14 +30,14 @@ struct TarReader: Sendable {
         size = Int(status.st_size)
     }
 
-    /// The next members that are plain files, at most `most`. Blocks.
-    mutating func read(most: Int) throws(CommandError) -> [Member] {
+    /// The next members that are plain files, at most `maximum`. Blocks.
+    mutating func read(maximum: Int) throws(CommandError) -> [Member] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CommandError("\(path) cannot be read: \(SystemError.words(errno))") }
         defer { _ = csys_close(descriptor) }
         var found: [Member] = []
         var longName: String?
-        while found.count < most, !isAtEnd {
+        while found.count < maximum, !isAtEnd {
             guard position < size else {
                 isAtEnd = true
                 break

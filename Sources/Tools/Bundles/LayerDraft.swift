@@ -197,10 +197,10 @@ struct LayerDraft {
     /// are computed from pixels.
     private func integers(_ fact: Fact<TensorQuantization>, _ members: inout [Member], _ open: inout [String]) {
         let (scale, zero) = (fact.value.scale, Double(fact.value.zeroPoint))
-        let least = (-128 - zero) * scale, greatest = (127 - zero) * scale
+        let minimum = (-128 - zero) * scale, greatest = (127 - zero) * scale
         // The usual form whose range is that of the tensor.
         let usual = [("[0,1]", 0.0, 1.0), ("[-1,1]", -1, 1)].first {
-            abs($0.1 - least) < 3 * scale && abs($0.2 - greatest) < 3 * scale
+            abs($0.1 - minimum) < 3 * scale && abs($0.2 - greatest) < 3 * scale
         }
         if let usual {
             members.append(Member(key: "normalize", value: "{ \"standard\": \"\(usual.0)\" }"))
@@ -209,7 +209,7 @@ struct LayerDraft {
         }
         func rounded(_ value: Double) -> String { "\((value * 1_000).rounded() / 1_000)" }
         open.append(
-            "normalize: as the model was trained; the input's integers stand for \(rounded(least)) to \(rounded(greatest))"
+            "normalize: as the model was trained; the input's integers stand for \(rounded(minimum)) to \(rounded(greatest))"
         )
         members.append(
             Member(

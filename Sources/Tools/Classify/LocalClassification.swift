@@ -37,7 +37,7 @@ package enum LocalClassification {
         for (index, file) in request.files.enumerated() {
             if request.files.count > 1 { progress("\(index + 1) of \(request.files.count): \(file)") }
             do {
-                let bytes = try InputFile.read(file, most: settings.maxBody)
+                let bytes = try InputFile.read(file, maximum: settings.maxBody)
                 if let folder = request.explain {
                     // Files with the same name from several folders get a number.
                     let name = file == "-" ? "stdin" : FilePath.name(of: file) ?? "picture"

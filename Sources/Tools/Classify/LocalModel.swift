@@ -8,7 +8,7 @@ enum LocalModel {
     /// Loads the model with a name, or the first suitable one if the name is empty.
     /// - Parameter what: the kind of model, for the error message.
     static func load(
-        _ wanted: String, plan: ServicePlan, what: String, where fits: (Model) -> Bool
+        _ requestedName: String, plan: ServicePlan, what: String, where fits: (Model) -> Bool
     ) async throws -> (String, Model) {
         let repository = ModelRepository(
             folders: plan.folders, named: plan.named, configuration: plan.modelConfiguration, defaultPolicy: .lazy)
@@ -18,7 +18,7 @@ enum LocalModel {
             throw CommandError(error.message)
         }
         do throws(InferenceError) {
-            if !wanted.isEmpty { return (wanted, try await repository.model(named: wanted)) }
+            if !requestedName.isEmpty { return (requestedName, try await repository.model(named: requestedName)) }
             // Stop at the first suitable model; later ones are not loaded.
             var firstFailure: InferenceError?
             for name in repository.names {

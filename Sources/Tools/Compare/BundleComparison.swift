@@ -25,7 +25,7 @@ package enum BundleComparison {
         let margin: Float
     }
 
-    private static let mostMisses = 10, largestTensor = 256 << 20
+    private static let maximumMisses = 10, largestTensor = 256 << 20
 
     /// The running counts.
     private struct Tally {
@@ -37,7 +37,7 @@ package enum BundleComparison {
         mutating func add(_ miss: Miss) {
             misses.append(miss)
             misses.sort { $0.margin > $1.margin }
-            if misses.count > mostMisses { misses.removeLast() }
+            if misses.count > maximumMisses { misses.removeLast() }
         }
     }
 
@@ -68,16 +68,16 @@ package enum BundleComparison {
         for (number, row) in rows.enumerated() {
             progress("\(number + 1) of \(rows.count): \(row.picture)")
             let place = PrintableText.text("\(request.file):\(row.line): \(row.picture)")
-            let wanted: [Int]
+            let acceptedIndices: [Int]
             do throws(CommandError) {
-                wanted = try Self.classes(row.expected, labels, classes)
+                acceptedIndices = try Self.classes(row.expected, labels, classes)
             } catch {
                 tally.failed += 1
                 complain("\(place): \(error.description)")
                 continue
             }
             do {
-                let bytes = try InputFile.read(path(row.picture), most: settings.maxBody)
+                let bytes = try InputFile.read(path(row.picture), maximum: settings.maxBody)
                 var isGood = true
                 if let tensor = row.tensor {
                     tally.tensors += 1
@@ -88,7 +88,7 @@ package enum BundleComparison {
                     }
                 }
                 if row.expected != nil {
-                    try await compare(bytes, row, wanted, labels, place, model, &tally)
+                    try await compare(bytes, row, acceptedIndices, labels, place, model, &tally)
                 } else {
                     if isGood { tally.correct += 1 }
                 }
@@ -122,11 +122,11 @@ package enum BundleComparison {
             }
             return [index]
         case .label(let label)?:
-            let wanted = places[label] ?? Int(label).map { labels.indices.contains($0) ? [$0] : [] } ?? []
-            guard !wanted.isEmpty else {
+            let acceptedIndices = places[label] ?? Int(label).map { labels.indices.contains($0) ? [$0] : [] } ?? []
+            guard !acceptedIndices.isEmpty else {
                 throw CommandError("\"\(label)\" is not one of the \(labels.count) labels")
             }
-            return wanted
+            return acceptedIndices
         case nil: return []
         }
     }
@@ -143,7 +143,7 @@ package enum BundleComparison {
             } catch {
                 throw CommandError(error.message)
             }
-            let file = try InputFile.read(tensor, most: largestTensor)
+            let file = try InputFile.read(tensor, maximum: largestTensor)
             let npy: NPYFile
             do throws(FormatError) {
                 npy = try NPYFile(file)
@@ -161,13 +161,13 @@ package enum BundleComparison {
 
     /// Compares the classes of one picture.
     private static func compare(
-        _ bytes: [UInt8], _ row: ExpectationFile.Row, _ wanted: [Int], _ labels: [String], _ place: String,
+        _ bytes: [UInt8], _ row: ExpectationFile.Row, _ acceptedIndices: [Int], _ labels: [String], _ place: String,
         _ model: Model, _ tally: inout Tally
     ) async throws {
         let all = try await model.classification(
             of: EncodedImage(bytes), top: labels.count, threshold: -.greatestFiniteMagnitude
         ).classifications
-        guard let first = all.first, let expected = all.first(where: { wanted.contains($0.index) }) else {
+        guard let first = all.first, let expected = all.first(where: { acceptedIndices.contains($0.index) }) else {
             throw CommandError("the model gave no numbers for it")
         }
         let originals: [(index: Int, confidence: Double)]
@@ -194,7 +194,7 @@ package enum BundleComparison {
             let difference = abs(Double(one.confidence) - original.confidence)
             if difference > tally.drift.difference { tally.drift = (row.line, one.label, difference) }
         }
-        guard !wanted.contains(first.index) else {
+        guard !acceptedIndices.contains(first.index) else {
             tally.correct += 1
             return
         }

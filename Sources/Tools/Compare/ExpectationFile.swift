@@ -33,7 +33,7 @@ struct ExpectationFile {
 
     let rows: [Row]
 
-    private static let mostBytes = 64 << 20, mostRows = 1_000_000
+    private static let maximumBytes = 64 << 20, maximumRows = 1_000_000
     private static let pictureNames = ["picture", "image", "file", "filename", "path"]
     private static let labelNames = ["label", "expected", "class", "category", "class_name"]
     private static let indexNames = ["index", "class_index", "class_id"]
@@ -52,13 +52,13 @@ struct ExpectationFile {
 
     /// - Throws: a sentence with the number of the wrong line.
     init(path: String) throws(CommandError) {
-        let bytes = try InputFile.read(path, most: Self.mostBytes)
+        let bytes = try InputFile.read(path, maximum: Self.maximumBytes)
         guard let text = String(validating: bytes, as: UTF8.self)?.withoutByteOrderMark else {
             throw CommandError("is not UTF-8 text")
         }
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init)
-        guard lines.count <= Self.mostRows else {
-            throw CommandError("has \(lines.count) lines: the limit is \(Self.mostRows)")
+        guard lines.count <= Self.maximumRows else {
+            throw CommandError("has \(lines.count) lines: the limit is \(Self.maximumRows)")
         }
         let first = lines.first { !$0.allSatisfy(\.isWhitespace) } ?? ""
         let isJSON = first.first { !$0.isWhitespace } == "{"

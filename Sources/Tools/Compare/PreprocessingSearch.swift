@@ -40,7 +40,7 @@ package enum PreprocessingSearch {
         if let remark = search.remark { output(remark) }
         for file in request.files {
             do {
-                let bytes = try InputFile.read(file, most: settings.maxBody)
+                let bytes = try InputFile.read(file, maximum: settings.maxBody)
                 output(file)
                 for combination in search.combinations {
                     let scores = try await search.scores(bytes, combination.spec)

@@ -8,9 +8,9 @@ internal import SystemSupport
 /// Foundation's readers use the file's size, which is 0 for a pipe, and have no limit.
 enum InputFile {
     /// Reads to the end. Blocks.
-    /// - Parameter most: the maximum number of bytes; a larger file is refused without being read completely.
+    /// - Parameter maximum: the maximum number of bytes; a larger file is refused without being read completely.
     /// - Throws: a sentence without the file's name.
-    static func read(_ path: String, most: Int) throws(CommandError) -> [UInt8] {
+    static func read(_ path: String, maximum: Int) throws(CommandError) -> [UInt8] {
         let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw CommandError(
@@ -20,8 +20,8 @@ enum InputFile {
         var status = stat()
         if fstat(descriptor, &status) == 0 {
             if status.st_mode & S_IFMT == S_IFDIR { throw CommandError("cannot be read: it is a folder, not a file") }
-            if status.st_mode & S_IFMT == S_IFREG, status.st_size > most {
-                throw tooLarge(Units.bytes(Int(status.st_size)), most)
+            if status.st_mode & S_IFMT == S_IFREG, status.st_size > maximum {
+                throw tooLarge(Units.bytes(Int(status.st_size)), maximum)
             }
         }
         var bytes: [UInt8] = []
@@ -32,12 +32,12 @@ enum InputFile {
                 throw CommandError("cannot be read: \(SystemError.words(Int32(clamping: -count)))")
             }
             guard count > 0 else { return bytes }
-            guard bytes.count + count <= most else { throw tooLarge("more than \(Units.bytes(most))", most) }
+            guard bytes.count + count <= maximum else { throw tooLarge("more than \(Units.bytes(maximum))", maximum) }
             bytes += buffer[..<count]
         }
     }
 
-    private static func tooLarge(_ size: String, _ most: Int) -> CommandError {
-        CommandError("has \(size), more than max_body allows (\(Units.bytes(most)))")
+    private static func tooLarge(_ size: String, _ maximum: Int) -> CommandError {
+        CommandError("has \(size), more than max_body allows (\(Units.bytes(maximum)))")
     }
 }

@@ -12,31 +12,31 @@ struct SentPictures: Sendable {
     let pictures: [Picture]
 
     /// The maximum number of pictures kept in memory, and of their total bytes.
-    private static let most = 1000, mostBytes = 1 << 30
+    private static let maximum = 1000, maximumBytes = 1 << 30
 
     /// Reads files; without any, draws a picture.
-    /// - Parameter most: the maximum number of bytes of a picture.
-    init(files: [String], most: Int) throws {
+    /// - Parameter maximum: the maximum number of bytes of a picture.
+    init(files: [String], maximum: Int) throws {
         guard !files.isEmpty else {
             pictures = [Picture(name: "a drawn 7", bytes: try Self.drawnSeven())]
             return
         }
-        guard files.count <= Self.most else {
-            throw CommandError("expected at most \(Self.most) pictures, found \(files.count)")
+        guard files.count <= Self.maximum else {
+            throw CommandError("expected at most \(Self.maximum) pictures, found \(files.count)")
         }
         var pictures: [Picture] = []
         var sum = 0
         for file in files {
             let bytes: [UInt8]
             do throws(CommandError) {
-                bytes = try InputFile.read(file, most: most)
+                bytes = try InputFile.read(file, maximum: maximum)
             } catch {
                 throw CommandError("\(file): \(error)")
             }
             guard !bytes.isEmpty else { throw CommandError("\(file) is empty: expected a picture") }
             sum += bytes.count
-            guard sum <= Self.mostBytes else {
-                throw CommandError("the pictures have more than \(Units.bytes(Self.mostBytes)) together")
+            guard sum <= Self.maximumBytes else {
+                throw CommandError("the pictures have more than \(Units.bytes(Self.maximumBytes)) together")
             }
             let name = FilePath.name(of: file) ?? file
             pictures.append(Picture(name: name, bytes: bytes))

@@ -46,7 +46,7 @@ package struct LoadMaker: Sendable {
 
     private func measure() async throws -> BenchReport {
         let target = try LoadTarget(parsing: request.url)
-        let pictures = request.isGet ? [] : try SentPictures(files: request.pictures, most: 1 << 30).pictures
+        let pictures = request.isGet ? [] : try SentPictures(files: request.pictures, maximum: 1 << 30).pictures
         let fields = try request.fields.map { (field) throws(LoadError) in try RequestBytes.field(field) }
         let bodies: [[UInt8]?] = request.isGet ? [nil] : pictures.map(\.bytes)
         let requests = bodies.map {

@@ -52,7 +52,7 @@ package enum LocalObservation {
         for (index, file) in request.files.enumerated() {
             if request.files.count > 1 { progress("\(index + 1) of \(request.files.count): \(file)") }
             do {
-                let bytes = try InputFile.read(file, most: settings.maxBody)
+                let bytes = try InputFile.read(file, maximum: settings.maxBody)
                 let start = MonotonicInstant.now
                 let result = try await model.observations(of: EncodedImage(bytes), request: asked, options: options)
                 let total = MonotonicInstant.now.nanoseconds(since: start)
@@ -97,7 +97,7 @@ package enum LocalObservation {
         let request: ObservationRequest
         let options: PredictionOptions
 
-        var writer: ObservationWriter { ObservationWriter(classes: request.classes, most: request.top) }
+        var writer: ObservationWriter { ObservationWriter(classes: request.classes, maximum: request.top) }
 
         /// The answer for a picture as a line of JSON.
         func line(of bytes: [UInt8], head: AnswerHead) async throws -> String {

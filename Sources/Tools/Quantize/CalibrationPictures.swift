@@ -29,9 +29,9 @@ package struct CalibrationPictures: Sendable {
     package let pictures: [Picture]
 
     /// The minimum number of pictures for three parts.
-    package static let least = 8
+    package static let minimum = 8
     /// The limits of the search: files and folders, and depth.
-    private static let mostEntries = 200_000, deepest = 8
+    private static let maximumEntries = 200_000, deepest = 8
 
     package init(_ pictures: [Picture]) { self.pictures = pictures }
 
@@ -46,8 +46,8 @@ package struct CalibrationPictures: Sendable {
             }
             for name in names.sorted() where !name.hasPrefix(".") {
                 seen += 1
-                guard seen <= Self.mostEntries else {
-                    throw CommandError("\(folder) has more than \(Self.mostEntries) files: give a folder with fewer")
+                guard seen <= Self.maximumEntries else {
+                    throw CommandError("\(folder) has more than \(Self.maximumEntries) files: give a folder with fewer")
                 }
                 let full = path + "/" + name
                 var isFolder = false
@@ -60,17 +60,18 @@ package struct CalibrationPictures: Sendable {
             }
         }
         pictures = found.sorted { $0.path < $1.path }
-        guard pictures.count >= Self.least else {
+        guard pictures.count >= Self.minimum else {
             throw CommandError(
-                "\(folder) has \(pictures.count) pictures (\(ImageFormat.allEndings.joined(separator: ", "))): at least \(Self.least) are "
+                "\(folder) has \(pictures.count) pictures (\(ImageFormat.allEndings.joined(separator: ", "))): at least \(Self.minimum) are "
                     + "needed, and a few hundred make a good calibration")
         }
     }
 
-    /// At most `most` pictures, taken evenly from the whole list so that every folder has its share: half to calibrate,
-    /// a quarter to validate, a quarter to compare. Without validation, its quarter is used to calibrate too.
-    package func parts(most: Int, validates: Bool) -> Parts {
-        let count = min(pictures.count, max(most, Self.least))
+    /// At most `maximum` pictures, taken evenly from the whole list so that every folder has its share: half to
+    /// calibrate, a quarter to validate, a quarter to compare. Without validation, its quarter is used to calibrate
+    /// too.
+    package func parts(maximum: Int, validates: Bool) -> Parts {
+        let count = min(pictures.count, max(maximum, Self.minimum))
         var parts = Parts()
         for index in 0..<count {
             // Rounded down; the indices are strictly increasing because at least `count` pictures exist.

@@ -22,7 +22,7 @@ package struct Quantization: Sendable {
         /// The minimum share of answers that must stay the same, 0 to 1; nil accepts any.
         package var atLeast: Double?
         /// The maximum number of pictures that are used.
-        package var most = 400
+        package var maximum = 400
         /// The program to use for Python.
         package var python: String?
         package var isJSON = false
@@ -32,7 +32,7 @@ package struct Quantization: Sendable {
     }
 
     /// The maximum number of layers that the search for the most sensitive ones may change back to float.
-    private static let mostLayers = 1_000
+    private static let maximumLayers = 1_000
 
     private let request: Request
     private let settings: Settings
@@ -69,7 +69,7 @@ package struct Quantization: Sendable {
         guard original.description.imageInput != nil else {
             throw CommandError("\(request.model) does not take one picture: only such models can be quantized")
         }
-        var parts = pictures.parts(most: request.most, validates: request.atLeast != nil)
+        var parts = pictures.parts(maximum: request.maximum, validates: request.atLeast != nil)
         let count = parts.calibration.count + parts.validation.count
         let calibration = try tensors(&parts.calibration, model: original, done: 0, of: count)
         let validation = try tensors(&parts.validation, model: original, done: calibration.count, of: count)
@@ -86,7 +86,7 @@ package struct Quantization: Sendable {
         let job = QuantizerProcess.Job(
             model: source.file, calibration: calibration, validation: validation,
             output: original.description.classificationOutput?.name, at_least: request.atLeast,
-            most_layers: Self.mostLayers, result: bundle + "/model.xml", log: work + "/log")
+            most_layers: Self.maximumLayers, result: bundle + "/model.xml", log: work + "/log")
         let show = progress
         let outcome = try await LoaderThread.run { () -> Result<QuantizerProcess.Outcome, CommandError> in
             Result { () throws(CommandError) in
@@ -104,10 +104,10 @@ package struct Quantization: Sendable {
             throw CommandError("none of the pictures for the comparison in \(request.pictures) can be decoded")
         }
         let text = request.isJSON ? report.json : report.text
-        if let least = request.atLeast, report.agreement < least {
+        if let minimum = request.atLeast, report.agreement < minimum {
             complain(
                 "not written: \(Units.decimal(report.agreement, places: 3)) of the answers stay the same on pictures that were not used "
-                    + "before, less than --at-least \(Units.decimal(least, places: 3)). More pictures may help.")
+                    + "before, less than --at-least \(Units.decimal(minimum, places: 3)). More pictures may help.")
             return (text, false)
         }
         try output.place(bundle)
@@ -130,7 +130,7 @@ package struct Quantization: Sendable {
         for picture in pictures {
             progress("preparing pictures: \(done + kept.count + 1) of \(count)")
             do {
-                let bytes = try InputFile.read(picture.path, most: settings.maxBody)
+                let bytes = try InputFile.read(picture.path, maximum: settings.maxBody)
                 let file = output.work + "/tensors/\(done + files.count).npy"
                 try OutputFile.write(model.preprocess(EncodedImage(bytes)).npy(), to: file)
                 files.append(file)
@@ -153,7 +153,7 @@ package struct Quantization: Sendable {
         for (index, picture) in pictures.enumerated() {
             progress("comparing: \(index + 1) of \(pictures.count)")
             do {
-                let image = EncodedImage(try InputFile.read(picture.path, most: settings.maxBody))
+                let image = EncodedImage(try InputFile.read(picture.path, maximum: settings.maxBody))
                 // The models alternate in going first, so that a disturbance of the machine affects both.
                 var before: QuantizationReport.Answer?, after: QuantizationReport.Answer?
                 for turn in 0..<2 {

@@ -107,8 +107,8 @@ extension ModelReport {
         writer.object { writer in
             writer.member("count", sample.count)
             for (key, value) in [
-                ("p50", sample.p50), ("p90", sample.p90), ("p99", sample.p99), ("least", sample.least),
-                ("most", sample.most), ("mean", UInt64(sample.mean)),
+                ("p50", sample.p50), ("p90", sample.p90), ("p99", sample.p99), ("least", sample.minimum),
+                ("most", sample.maximum), ("mean", UInt64(sample.mean)),
             ] {
                 writer.member(key, milliseconds: value)
             }

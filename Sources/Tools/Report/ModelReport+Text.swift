@@ -22,7 +22,7 @@ extension ModelReport {
                 "  median     \(Self.milliseconds(latency.p50))   of \(latency.count), one after another",
                 "  p90        \(Self.milliseconds(latency.p90))",
                 "  p99        \(Self.milliseconds(latency.p99))",
-                "  least      \(Self.milliseconds(latency.least))   most \(Self.milliseconds(latency.most))",
+                "  least      \(Self.milliseconds(latency.minimum))   most \(Self.milliseconds(latency.maximum))",
             ]
         }
         if let singleStream {

@@ -56,13 +56,13 @@ package struct ReportMaker: Sendable {
     }
 
     private func measure(cache: String) async throws -> ModelReport {
-        var doubts = MeasurementDoubts(processors: plan.resources.cpus.value)
-        doubts.loadBefore = ProcessFigures.loadAverage
+        var measurement = MeasurementWarnings(processors: plan.resources.cpus.value)
+        measurement.loadBefore = ProcessFigures.loadAverage
         var report = ModelReport()
         report.processors = plan.resources.cpus.value
         report.path = try path()
         var configuration = plan.modelConfiguration
-        if let wanted = request.inFlight { configuration.maxInFlight = wanted }
+        if let requestedInFlight = request.inFlight { configuration.maxInFlight = requestedInFlight }
 
         configuration.compile.cacheDirectory = cache
 
@@ -86,7 +86,7 @@ package struct ReportMaker: Sendable {
         report.slots = model.limiter.snapshot.limit
 
         let load = try PredictionLoad(model)
-        try await predict(load, &report, &doubts)
+        try await predict(load, &report, &measurement)
         report.singleStream = try await singleStream(report, configuration)
         progress("measuring memory...")
         report.predictionBytes = try await model.bytesPerPrediction(count: 8) { Process.residentBytes }
@@ -96,7 +96,7 @@ package struct ReportMaker: Sendable {
         configuration.instances = 1
         report.setLayers(
             try await ModelAtPath.load(report.path, configuration).layerProfiles(runs: 20), top: request.layers)
-        report.warnings = doubts.warnings
+        report.warnings = measurement.warnings
         // Sessions of ONNX Runtime are never cached.
         if !report.cached.isCached, engine?.name != EnginePreference.onnxruntime.rawValue {
             report.warnings.append(
@@ -107,7 +107,7 @@ package struct ReportMaker: Sendable {
 
     /// Measures successive and parallel predictions.
     private func predict(
-        _ load: PredictionLoad, _ report: inout ModelReport, _ doubts: inout MeasurementDoubts
+        _ load: PredictionLoad, _ report: inout ModelReport, _ measurement: inout MeasurementWarnings
     ) async throws {
         // The difference between repetitions shows how quiet the machine is.
         let repetitions = 5
@@ -116,15 +116,15 @@ package struct ReportMaker: Sendable {
             progress("predicting, one after another: \(repetition) of \(repetitions)...")
             let run = try await load.run(inFlight: 1, seconds: request.seconds / Double(repetitions))
             all += run.latencies
-            if let median = SampleStatistics(run.latencies)?.p50 { doubts.medians.append(Double(median)) }
+            if let median = SampleStatistics(run.latencies)?.p50 { measurement.medians.append(Double(median)) }
         }
         if report.firstPrediction == nil { report.firstPrediction = all.first }
         report.latency = SampleStatistics(all)
-        doubts.latency = report.latency
+        measurement.latency = report.latency
         // The limiter's slots are its own: more predictions than slots would only wait, which would be measured.
-        let most = max(1, min(report.slots, 64))
-        for inFlight in Self.steps(to: most) {
-            progress("predicting, \(inFlight) in flight of up to \(most)...")
+        let maximum = max(1, min(report.slots, 64))
+        for inFlight in Self.steps(to: maximum) {
+            progress("predicting, \(inFlight) in flight of up to \(maximum)...")
             let run = try await load.run(inFlight: inFlight, seconds: request.seconds)
             guard let latency = SampleStatistics(run.latencies) else { continue }
             report.throughput.append(
@@ -153,9 +153,9 @@ package struct ReportMaker: Sendable {
     }
 
     /// The numbers 1, 2, 3, 4, then increasing by half.
-    static func steps(to most: Int) -> [Int] {
-        var steps = Array(1...min(most, 4))
-        while let last = steps.last, last < most { steps.append(min(most, last + last / 2)) }
+    static func steps(to maximum: Int) -> [Int] {
+        var steps = Array(1...min(maximum, 4))
+        while let last = steps.last, last < maximum { steps.append(min(maximum, last + last / 2)) }
         return steps
     }
 

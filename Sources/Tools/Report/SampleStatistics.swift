@@ -3,7 +3,7 @@ package struct SampleStatistics: Sendable, Hashable {
     /// The number of measurements.
     package let count: Int
     /// The minimum, the maximum and the mean.
-    package let least: UInt64, most: UInt64, mean: Double
+    package let minimum: UInt64, maximum: UInt64, mean: Double
     /// The median, and the 90th and 99th percentile.
     package let p50: UInt64, p90: UInt64, p99: UInt64
 
@@ -12,8 +12,8 @@ package struct SampleStatistics: Sendable, Hashable {
         let sorted = values.sorted()
         guard let first = sorted.first, let last = sorted.last else { return nil }
         count = sorted.count
-        least = first
-        most = last
+        minimum = first
+        maximum = last
         mean = sorted.reduce(0) { $0 + Double($1) } / Double(sorted.count)
         p50 = Self.percentile(50, of: sorted)
         p90 = Self.percentile(90, of: sorted)

@@ -18,10 +18,10 @@ struct ClassFolders: Sendable {
     /// The pictures by class, sorted by path.
     let pictures: [Picture]
     /// The number of pictures outside the subfolders, without a class.
-    let strays: Int
+    let unclassifiedPictures: Int
 
     /// The maximum number of pictures of a folder.
-    private static let most = 1_000_000
+    private static let maximum = 1_000_000
 
     /// Reads a folder. Blocks.
     init(_ folder: String) throws(CommandError) {
@@ -32,14 +32,14 @@ struct ClassFolders: Sendable {
             throw CommandError("\(folder) cannot be read: \(UnreadableFile.reason(folder))")
         }
         let base = FilePath.start(inside: folder)
-        var labels: [String] = [], strays = 0
+        var labels: [String] = [], unclassifiedPictures = 0
         for name in names {
             var status = stat()
             guard stat(base + name, &status) == 0 else { continue }
             if status.st_mode & S_IFMT == S_IFDIR {
                 labels.append(name)
             } else if ImageFormat.isPicture(named: name) {
-                strays += 1
+                unclassifiedPictures += 1
             }
         }
         guard !labels.isEmpty else {
@@ -55,12 +55,12 @@ struct ClassFolders: Sendable {
                 throw CommandError("\(base)\(label): \(error.message)")
             }
             pictures += try PictureSources.all(in: base + label).map { Picture(label: index, place: $0) }
-            guard pictures.count <= Self.most else {
-                throw CommandError("\(folder) has more than \(Self.most) pictures")
+            guard pictures.count <= Self.maximum else {
+                throw CommandError("\(folder) has more than \(Self.maximum) pictures")
             }
         }
         self.labels = labels
         self.pictures = pictures
-        self.strays = strays
+        self.unclassifiedPictures = unclassifiedPictures
     }
 }

@@ -11,7 +11,7 @@ package struct ClassVectors: Sendable {
     private let bytes: [UInt8]
 
     /// The maximum size of a file of embeddings.
-    private static let mostBytes = 4 << 30
+    private static let maximumBytes = 4 << 30
 
     /// Reads both files. Blocks.
     /// - Parameters:
@@ -60,7 +60,7 @@ package struct ClassVectors: Sendable {
     package func write(to path: String) throws(CommandError) { try OutputFile.write(bytes, to: path) }
 
     private static func read(_ path: String) throws(CommandError) -> [UInt8] {
-        do throws(CommandError) { return try InputFile.read(path, most: mostBytes) } catch {
+        do throws(CommandError) { return try InputFile.read(path, maximum: maximumBytes) } catch {
             throw CommandError("\(path) \(error)")
         }
     }

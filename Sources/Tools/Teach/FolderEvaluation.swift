@@ -22,9 +22,9 @@ package enum FolderEvaluation {
         guard let labels = model.description.classLabels, model.isImageClassifier else {
             throw CommandError("model \"\(name)\" is not an image classifier: \(model.abilities)")
         }
-        let outcomes = await PictureWork(question: .classes(model), most: settings.maxBody)
+        let outcomes = await PicturePool(question: .classes(model), maximum: settings.maxBody)
             .run(folders.pictures, progress: progress)
-        var judged: [TeachReport.Judged] = [], failures: [TeachReport.Failure] = []
+        var evaluated: [TeachReport.EvaluatedPicture] = [], failures: [TeachReport.Failure] = []
         for (picture, outcome) in zip(folders.pictures, outcomes) {
             let file = picture.place.name
             guard outcome.failure.isEmpty else {
@@ -32,14 +32,14 @@ package enum FolderEvaluation {
                 failures.append(TeachReport.Failure(file: file, reason: outcome.failure, code: outcome.code))
                 continue
             }
-            judged.append(
-                TeachReport.Judged(
+            evaluated.append(
+                TeachReport.EvaluatedPicture(
                     file: file, label: folders.labels[picture.label], answer: outcome.label, isKnown: outcome.isKnown))
         }
-        guard !judged.isEmpty else { throw CommandError("none of the pictures in \(request.pictures) can be used") }
+        guard !evaluated.isEmpty else { throw CommandError("none of the pictures in \(request.pictures) can be used") }
         let report = TeachReport(
-            name: name, origin: .asked(version: model.description.version, folder: request.pictures), labels: labels,
-            judged: judged, failures: failures, threshold: model.taughtHead?.threshold)
+            name: name, origin: .serving(version: model.description.version, folder: request.pictures), labels: labels,
+            evaluated: evaluated, failures: failures, threshold: model.taughtClassifier?.threshold)
         if let file = request.html { try OutputFile.write(Array(report.html.utf8), to: file) }
         progress("")
         return (request.isJSON ? report.json : report.text, failures.count)

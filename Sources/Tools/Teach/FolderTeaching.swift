@@ -59,22 +59,22 @@ package struct FolderTeaching {
         do throws(TeachingError) { try TaughtNames.check(name: request.name) } catch {
             throw CommandError(error.message, isConfiguration: true)
         }
-        let target = try NewFolder(request.bundle(settings), overwrites: request.overwrites)
+        let target = try OutputFolder(request.bundle(settings), overwrites: request.overwrites)
         try target.endCleanly()
         if let file = request.html { try OutputFile.checkReport(file, flag: "--html") }
         let folders = try ClassFolders(request.pictures)
-        if folders.strays > 0 {
+        if folders.unclassifiedPictures > 0 {
             complain(
-                "\(TeachReport.count(folders.strays, "picture")) in \(request.pictures) itself left out: only those in its folders have a class"
+                "\(TeachReport.count(folders.unclassifiedPictures, "picture")) in \(request.pictures) itself left out: only those in its folders have a class"
             )
         }
         let observer = try await embedder()
-        let examples = try await Examples(of: folders, by: observer, most: settings.maxBody, progress)
+        let examples = try await EmbeddedPictures(of: folders, by: observer, maximum: settings.maxBody, progress)
         for one in examples.failures { complain(PrintableText.text("\(one.file): \(one.reason)")) }
         let set = try examples.set(of: folders)
         progress("testing \(set.rows.count) examples...")
         guard let choice = MethodChoice(request.chosen ?? "auto"), let tested = Self.tested(set, choice),
-            let evaluation = tested.evaluations[tested.preferred], var head = TaughtHead(tested.preferred, set)
+            let evaluation = tested.evaluations[tested.preferred], var head = TaughtClassifier(tested.preferred, set)
         else { throw CommandError("nothing was learned from \(request.pictures)") }
         head.threshold = evaluation.threshold
         let report = try await report(evaluation, tested.answers, examples, set, observer, target.path)
@@ -111,26 +111,30 @@ package struct FolderTeaching {
     }
 
     private func report(
-        _ evaluation: Evaluation, _ answers: [Int?], _ examples: Examples, _ set: ExampleSet,
+        _ evaluation: Evaluation, _ answers: [Int?], _ examples: EmbeddedPictures, _ set: ExampleSet,
         _ observer: LocalObservation.Observer, _ bundle: String
     ) async throws -> TeachReport {
         let model = observer.model
         let digest = await LoaderThread.run { model.filesDigest }
         guard let digest else { throw CommandError("the files of model \"\(observer.name)\" cannot be read") }
-        let judged = zip(examples.used, zip(set.classes, answers)).compactMap { picture, pair in
-            pair.1.map { TeachReport.Judged(file: picture.file, label: set.labels[pair.0], answer: set.labels[$0]) }
+        let evaluated = zip(examples.used, zip(set.classes, answers)).compactMap { picture, pair in
+            pair.1.map {
+                TeachReport.EvaluatedPicture(file: picture.file, label: set.labels[pair.0], answer: set.labels[$0])
+            }
         }
         let made = TeachReport.Taught(
             embedder: Embedder(model: observer.name, version: model.description.version, digest: "sha256:" + digest),
             dimension: set.dimension, evaluation: evaluation, bundle: bundle)
         return TeachReport(
-            name: request.name, origin: .taught(made), labels: set.labels, judged: judged, failures: examples.failures,
+            name: request.name, origin: .taught(made), labels: set.labels, evaluated: evaluated,
+            failures: examples.failures,
             threshold: evaluation.threshold)
     }
 
     /// Writes the bundle, and moves it to its destination if it answers like the trained head.
     private func write(
-        _ head: TaughtHead, _ embedder: Model, _ examples: Examples, _ set: ExampleSet, to target: NewFolder
+        _ head: TaughtClassifier, _ embedder: Model, _ examples: EmbeddedPictures, _ set: ExampleSet,
+        to target: OutputFolder
     ) async throws {
         progress("writing \(target.path)...")
         defer { target.discard() }
@@ -144,7 +148,7 @@ package struct FolderTeaching {
         configuration.compile.cacheDirectory = nil
         let written = try await ModelAtPath.load(target.content, configuration)
         if let picture = examples.used.first, let expected = head.answer(set.rows[0]) {
-            let bytes = try picture.place.read(most: settings.maxBody)
+            let bytes = try picture.place.read(maximum: settings.maxBody)
             do throws(InferenceError) {
                 let found = try await written.classification(of: EncodedImage(bytes), top: head.labels.count)
                 let difference = found.classifications.map { abs($0.confidence - expected.confidences[$0.index]) }.max()

@@ -12,18 +12,18 @@ struct TaughtBundle {
     /// The name under which it is served.
     let name: String
     let details: String
-    let head: TaughtHead
+    let head: TaughtClassifier
     /// The folder of the embedder, with a model.json.
     private let source: String
     private let members: [String: JSONValue]
 
     /// Reads the embedder's description. Blocks.
     /// - Parameter work: a folder for a model.json if the model has none.
-    init(name: String, details: String, head: TaughtHead, embedder: String, work: String) throws {
+    init(name: String, details: String, head: TaughtClassifier, embedder: String, work: String) throws {
         (self.name, self.details, self.head) = (name, details, head)
         source = try StagedBundle.folder(for: embedder, in: work)
         let text: Data
-        switch BundleFile.read(source + "/model.json", most: Self.largestManifest) {
+        switch BundleFile.read(source + "/model.json", maximum: Self.largestManifest) {
         case .success(let contents): text = contents
         case .failure(let problem): throw CommandError("\(source)/model.json \(problem.reason)")
         }

@@ -25,14 +25,14 @@ extension TeachReport {
     }
 
     /// The maximum number of classes in the matrix.
-    private static let mostDrawn = 40
+    private static let maximumDrawn = 40
 
     /// The classes in the matrix: all, or the most confused ones.
     private var drawn: [String] {
-        guard labels.count > Self.mostDrawn else { return labels }
+        guard labels.count > Self.maximumDrawn else { return labels }
         var chosen: Set<String> = []
         for pair in confusions {
-            for label in [pair.label, pair.answer] where chosen.count < Self.mostDrawn { chosen.insert(label) }
+            for label in [pair.label, pair.answer] where chosen.count < Self.maximumDrawn { chosen.insert(label) }
         }
         return labels.filter(chosen.contains)
     }

@@ -6,7 +6,7 @@ internal import Teaching
 /// The report of `ocelli teach`: a taught model's answers to pictures of known classes.
 struct TeachReport: Sendable {
     /// A picture, its folder, and the answer.
-    struct Judged: Sendable {
+    struct EvaluatedPicture: Sendable {
         let file: String
         let label: String
         let answer: String
@@ -26,7 +26,7 @@ struct TeachReport: Sendable {
         /// A new bundle; the answers are to left-out pictures.
         case taught(Taught)
         /// An existing model; the answers are to pictures of a folder.
-        case asked(version: String, folder: String)
+        case serving(version: String, folder: String)
     }
 
     /// The bundle that was made.
@@ -42,7 +42,7 @@ struct TeachReport: Sendable {
     let origin: Origin
     /// The model's classes.
     let labels: [String]
-    let judged: [Judged]
+    let evaluated: [EvaluatedPicture]
     let failures: [Failure]
     /// The distance above which an answer counts as unknown.
     let threshold: Float?
@@ -59,19 +59,20 @@ struct TeachReport: Sendable {
     /// The number of pictures of the model's classes that were answered as unknown.
     let rejected: Int
     /// The number of pictures of other classes, and how many of them were answered as unknown.
-    let strangers: (found: Int, all: Int)
+    let unknownPictures: (found: Int, all: Int)
 
     init(
-        name: String, origin: Origin, labels: [String], judged: [Judged], failures: [Failure], threshold: Float?
+        name: String, origin: Origin, labels: [String], evaluated: [EvaluatedPicture], failures: [Failure],
+        threshold: Float?
     ) {
         (self.name, self.origin, self.labels, self.threshold) = (name, origin, labels, threshold)
-        (self.judged, self.failures) = (judged, failures)
+        (self.evaluated, self.failures) = (evaluated, failures)
         let own = Set(labels)
-        var tallies: [String: Tally] = [:], rejected = 0, strangers = (found: 0, all: 0)
-        for one in judged {
+        var tallies: [String: Tally] = [:], rejected = 0, unknownPictures = (found: 0, all: 0)
+        for one in evaluated {
             guard own.contains(one.label) else {
-                strangers.all += 1
-                strangers.found += one.isKnown == false ? 1 : 0
+                unknownPictures.all += 1
+                unknownPictures.found += one.isKnown == false ? 1 : 0
                 continue
             }
             rejected += one.isKnown == false ? 1 : 0
@@ -82,15 +83,15 @@ struct TeachReport: Sendable {
                 tallies[one.label, default: Tally()].others[one.answer, default: 0] += 1
             }
         }
-        (self.tallies, self.rejected, self.strangers) = (tallies, rejected, strangers)
+        (self.tallies, self.rejected, self.unknownPictures) = (tallies, rejected, unknownPictures)
     }
 
     var total: Int { tallies.values.reduce(0) { $0 + $1.all } }
     var correct: Int { tallies.values.reduce(0) { $0 + $1.correct } }
     /// The wrong answers among the model's classes.
-    var wrong: [Judged] {
+    var wrong: [EvaluatedPicture] {
         let own = Set(labels)
-        return judged.filter { own.contains($0.label) && $0.label != $0.answer }
+        return evaluated.filter { own.contains($0.label) && $0.label != $0.answer }
     }
 
     /// The confused pairs, most frequent first.
@@ -120,7 +121,7 @@ extension TeachReport {
                     + "\(tally.correct) of \(tally.all)\(taken.isEmpty ? "" : "; taken for \(taken)")")
         }
         lines += remarks
-        let shown = wrong.prefix(Self.mostShown)
+        let shown = wrong.prefix(Self.maximumShown)
         if !shown.isEmpty { lines.append("wrong answers:") }
         lines += shown.map { PrintableText.text("  \($0.file): \($0.answer)") }
         if wrong.count > shown.count { lines.append("  and \(wrong.count - shown.count) more (--json lists all)") }
@@ -128,7 +129,7 @@ extension TeachReport {
     }
 
     /// The maximum number of wrong answers in the text.
-    private static let mostShown = 20
+    private static let maximumShown = 20
 
     /// The sentence that describes the model.
     var lead: String {
@@ -137,8 +138,8 @@ extension TeachReport {
             let pictures = made.evaluation.classes.reduce(0) { $0 + $1.examples }
             return "\(name): \(Self.count(pictures, "picture")) of \(Self.count(labels.count, "class", "classes")), "
                 + "\(made.evaluation.method.rawValue) on embeddings of \(made.embedder.model) (\(made.dimension) numbers)"
-        case .asked(let version, let folder):
-            return "\(name), version \(version): \(Self.count(judged.count, "picture")) of \(folder)"
+        case .serving(let version, let folder):
+            return "\(name), version \(version): \(Self.count(evaluated.count, "picture")) of \(folder)"
         }
     }
 
@@ -171,14 +172,14 @@ extension TeachReport {
             lines.append(
                 "beyond a distance of \(Units.decimal(Double(threshold), places: 3)) a picture counts as unknown")
         }
-        if case .asked = origin, threshold != nil {
+        if case .serving = origin, threshold != nil {
             lines.append("\(rejected) of \(total) pictures of its classes are answered as unknown")
         }
-        if strangers.all > 0 {
+        if unknownPictures.all > 0 {
             lines.append(
-                "\(Self.count(strangers.all, "picture")) of other classes: "
+                "\(Self.count(unknownPictures.all, "picture")) of other classes: "
                     + (threshold == nil
-                        ? "unknown classes are not recognized" : "\(strangers.found) answered as unknown"))
+                        ? "unknown classes are not recognized" : "\(unknownPictures.found) answered as unknown"))
         }
         if case .taught(let made) = origin, let advice = made.evaluation.advice { lines.append(advice) }
         if !failures.isEmpty { lines.append("\(Self.count(failures.count, "picture")) left out: see above") }
@@ -200,7 +201,7 @@ extension TeachReport {
             writer.member("name", name)
             switch origin {
             case .taught(let made): write(made, to: &writer)
-            case .asked(let version, let folder):
+            case .serving(let version, let folder):
                 writer.member("version", version)
                 writer.member("pictures", folder)
             }
@@ -288,12 +289,12 @@ extension TeachReport {
         }
         writer.key("threshold")
         if let threshold { writer.number(threshold) } else { writer.null() }
-        if case .asked = origin {
+        if case .serving = origin {
             writer.member("unknown", rejected)
             writer.key("strangers")
             writer.object { writer in
-                writer.member("examples", strangers.all)
-                writer.member("unknown", strangers.found)
+                writer.member("examples", unknownPictures.all)
+                writer.member("unknown", unknownPictures.found)
             }
         }
         if case .taught(let made) = origin, let advice = made.evaluation.advice { writer.member("advice", advice) }

@@ -26,7 +26,7 @@ package struct BundleTraining: Sendable {
     }
 
     /// The maximum size of a file that the graph writes, in bytes.
-    private static let mostFileBytes = 4 << 30
+    private static let maximumFileBytes = 4 << 30
 
     private let request: Request
     private let progress: @Sendable (String) -> Void
@@ -64,7 +64,7 @@ package struct BundleTraining: Sendable {
         }
         let (work, python) = (output.work, try TrainerProcess.python(named: request.python))
         try OutputFile.makeFolder(work + "/tensors")
-        let batch = try TrainingBatch(request.batch, for: bundle, tensors: work + "/tensors", most: settings.maxBody)
+        let batch = try TrainingBatch(request.batch, for: bundle, tensors: work + "/tensors", maximum: settings.maxBody)
         let copy = work + "/bundle"
         do {
             try FileManager.default.copyItem(atPath: bundle.path, toPath: copy)
@@ -75,7 +75,7 @@ package struct BundleTraining: Sendable {
         let job = TrainerProcess.Job(
             model: bundle.model, inputs: batch.inputs, ops: bundle.operations, outputs: bundle.outputs,
             epochs: request.epochs ?? 1, result: variables, memory: request.memory << 20,
-            file_size: Self.mostFileBytes, log: work + "/log")
+            file_size: Self.maximumFileBytes, log: work + "/log")
         let epochs = try await train(job, python, process)
         try output.place(copy)
         return request.isJSON ? Self.json(epochs) : text(epochs, batch.count)

@@ -11,15 +11,15 @@ struct TrainingBatch: Sendable {
     let count: Int
 
     /// The maximum size of the file, and the maximum count of numbers in all items.
-    private static let mostBytes = 1 << 30, mostNumbers = 1 << 27
+    private static let maximumBytes = 1 << 30, maximumNumbers = 1 << 27
 
     /// Reads the file, and the pictures that it names. Blocks.
     /// - Parameters:
     ///   - tensors: the folder for the tensors of pictures.
-    ///   - most: the maximum number of bytes of a picture.
-    init(_ path: String, for bundle: TrainingBundle, tensors: String, most: Int) throws(CommandError) {
+    ///   - maximum: the maximum number of bytes of a picture.
+    init(_ path: String, for bundle: TrainingBundle, tensors: String, maximum: Int) throws(CommandError) {
         let bytes: [UInt8]
-        do throws(CommandError) { bytes = try InputFile.read(path, most: Self.mostBytes) } catch {
+        do throws(CommandError) { bytes = try InputFile.read(path, maximum: Self.maximumBytes) } catch {
             throw CommandError("\(path) \(error)")
         }
         let folder = FilePath.folder(of: path)
@@ -41,14 +41,14 @@ struct TrainingBatch: Sendable {
                     }
                     if input.isPicture {
                         let name = "\(tensors)/\(index)-\(items).npy"
-                        try OutputFile.write(Self.picture(value, input, folder, most), to: name)
+                        try OutputFile.write(Self.picture(value, input, folder, maximum), to: name)
                         files[index].append(name)
                     } else {
                         values[index] += try Self.numbers(value, input)
                     }
                     total += input.count ?? 0
-                    guard total <= Self.mostNumbers else {
-                        throw CommandError("the batch has more than \(Self.mostNumbers) numbers up to here")
+                    guard total <= Self.maximumNumbers else {
+                        throw CommandError("the batch has more than \(Self.maximumNumbers) numbers up to here")
                     }
                 }
             } catch {
@@ -93,14 +93,14 @@ struct TrainingBatch: Sendable {
     }
 
     private static func picture(
-        _ value: JSONValue, _ input: TrainingBundle.Input, _ folder: String, _ most: Int
+        _ value: JSONValue, _ input: TrainingBundle.Input, _ folder: String, _ maximum: Int
     ) throws(CommandError) -> [UInt8] {
         let bytes: [UInt8], name: String
         switch value {
         case .string(let file):
             name = file
             do throws(CommandError) {
-                bytes = try InputFile.read(file.hasPrefix("/") ? file : folder + file, most: most)
+                bytes = try InputFile.read(file.hasPrefix("/") ? file : folder + file, maximum: maximum)
             } catch {
                 throw CommandError("input \"\(input.name)\": \(file) \(error)")
             }
@@ -111,10 +111,10 @@ struct TrainingBatch: Sendable {
                 throw CommandError("\(expected), found an object with other members")
             }
             bytes = try base64(text, expected)
-            guard bytes.count <= most else {
+            guard bytes.count <= maximum else {
                 throw CommandError(
                     "input \"\(input.name)\": \(name) has \(Units.bytes(bytes.count)), more than max_body allows "
-                        + "(\(Units.bytes(most)))")
+                        + "(\(Units.bytes(maximum)))")
             }
         default:
             throw CommandError(

@@ -27,7 +27,7 @@ package enum ModelUpdate {
     }
 
     /// The maximum size of the file of examples, and of one line.
-    private static let mostBytes = 4 << 30
+    private static let maximumBytes = 4 << 30
 
     /// Trains, and writes the new file.
     /// - Returns: the text to print.
@@ -77,16 +77,16 @@ package enum ModelUpdate {
         _ request: Request, _ updater: ModelUpdater, _ settings: Settings, _ progress: @Sendable (String) -> Void
     ) async throws -> ModelUpdater.Examples {
         let bytes: [UInt8]
-        do { bytes = try InputFile.read(request.data, most: mostBytes) } catch {
+        do { bytes = try InputFile.read(request.data, maximum: maximumBytes) } catch {
             throw CommandError("\(request.data) \(error)")
         }
         let folder = FilePath.folder(of: request.data)
-        let most = settings.maxBody
+        let maximum = settings.maxBody
         let reader = UpdateExampleReader(
             updater,
             pictures: PictureFiles { name in
                 do throws(CommandError) {
-                    return .success(try InputFile.read(name.hasPrefix("/") ? name : folder + name, most: most))
+                    return .success(try InputFile.read(name.hasPrefix("/") ? name : folder + name, maximum: maximum))
                 } catch {
                     return .failure(PictureFiles.Unreadable("\(error)"))
                 }

@@ -30,7 +30,7 @@ package enum VersionComparison {
 
     package static let usualShare = 0.98
     /// The maximum number of bytes of pictures kept for the page.
-    private static let mostKept = 256 << 20
+    private static let maximumKept = 256 << 20
 
     /// Runs both models and writes the report.
     /// - Returns: whether enough answers agree, within the time, and everything could be compared.
@@ -49,9 +49,9 @@ package enum VersionComparison {
         progress("loading \(request.new)...")
         let new = try await ModelAtPath.load(request.new, configuration)
         let task = try task(request.task, old, new)
-        let wanted = request.atLeast ?? usualShare
-        var report = VersionReport(old: old, new: new, request: request, task: task, wanted: wanted)
-        var pictures = KeptPictures(most: request.html == nil ? 0 : mostKept)
+        let requiredShare = request.atLeast ?? usualShare
+        var report = VersionReport(old: old, new: new, request: request, task: task, requiredShare: requiredShare)
+        var pictures = KeptPictures(maximum: request.html == nil ? 0 : maximumKept)
         var sources: PictureSources? = PictureSources(request.sources, shard: nil)
         while let next = sources {
             let (found, rest) = await next.reading()
@@ -60,7 +60,7 @@ package enum VersionComparison {
             for picture in found {
                 progress("\(report.comparison.compared + 1): \(picture.name)")
                 do throws(CommandError) {
-                    let bytes = try await read(picture, most: settings.maxBody)
+                    let bytes = try await read(picture, maximum: settings.maxBody)
                     await compare(picture.name, bytes, old, new, task, &report)
                     pictures.keep(bytes, of: picture.name, among: report.comparison.differences.map(\.id))
                 } catch {
@@ -96,9 +96,9 @@ package enum VersionComparison {
         return ObservationTask(rawValue: chosen)
     }
 
-    private static func read(_ picture: BulkPicture, most: Int) async throws(CommandError) -> [UInt8] {
+    private static func read(_ picture: BulkPicture, maximum: Int) async throws(CommandError) -> [UInt8] {
         try await LoaderThread.run { () -> Result<[UInt8], CommandError> in
-            Result { () throws(CommandError) in try picture.read(most: most) }
+            Result { () throws(CommandError) in try picture.read(maximum: maximum) }
         }.get()
     }
 
@@ -122,15 +122,15 @@ package enum VersionComparison {
 
     /// The bytes of the pictures that differ most.
     private struct KeptPictures {
-        let most: Int
+        let maximum: Int
         private(set) var bytes: [String: [UInt8]] = [:]
 
-        init(most: Int) { self.most = most }
+        init(maximum: Int) { self.maximum = maximum }
 
         mutating func keep(_ picture: [UInt8], of name: String, among names: [String]) {
-            guard most > 0, names.contains(name) else { return }
+            guard maximum > 0, names.contains(name) else { return }
             bytes = bytes.filter { names.contains($0.key) }
-            guard bytes.values.reduce(picture.count, { $0 + $1.count }) <= most else { return }
+            guard bytes.values.reduce(picture.count, { $0 + $1.count }) <= maximum else { return }
             bytes[name] = picture
         }
     }

@@ -83,9 +83,10 @@ enum VersionPage {
         case .values(let values): words = values.keys.sorted()
         case .failure(_, let message): words = [message]
         }
-        let most = 12
+        let maximum = 12
         let shown =
-            words.prefix(most).map(ReportPage.escaped) + (words.count > most ? ["and \(words.count - most) more"] : [])
+            words.prefix(maximum).map(ReportPage.escaped)
+            + (words.count > maximum ? ["and \(words.count - maximum) more"] : [])
         return shown.isEmpty ? "nothing" : shown.joined(separator: "<br>")
     }
 

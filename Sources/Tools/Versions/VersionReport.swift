@@ -7,7 +7,7 @@ struct VersionReport {
     let old: String, new: String
     let task: String
     /// The share of answers that must agree.
-    let wanted: Double
+    let requiredShare: Double
     /// The maximum ratio of the new model's inference time to that of the old one; nil for any.
     let latency: Double?
     var comparison: Comparison
@@ -15,17 +15,17 @@ struct VersionReport {
     var unread = 0
 
     /// The maximum number of classes in the text, those with the lowest agreement.
-    private static let mostClasses = 5
+    private static let maximumClasses = 5
 
-    init(old: Model, new: Model, request: VersionComparison.Request, task: ObservationTask?, wanted: Double) {
+    init(old: Model, new: Model, request: VersionComparison.Request, task: ObservationTask?, requiredShare: Double) {
         func name(_ path: String, _ model: Model) -> String { "\(path) (version \(model.description.version))" }
         self.old = name(request.old, old)
         self.new = name(request.new, new)
         self.task = task?.rawValue ?? "classify"
-        self.wanted = wanted
+        self.requiredShare = requiredShare
         latency = request.latency
         // The sequential test needs a share above 0. It decides nothing here, because no more pictures follow.
-        comparison = Comparison(agreement: max(wanted, 0.01))
+        comparison = Comparison(agreement: max(requiredShare, 0.01))
     }
 
     var share: Double { comparison.agreement ?? 0 }
@@ -33,7 +33,7 @@ struct VersionReport {
         guard let latency, let ratio = comparison.latency.ratio else { return false }
         return ratio > latency
     }
-    var isGood: Bool { share + 1e-9 >= wanted && !isSlow && unread == 0 }
+    var isGood: Bool { share + 1e-9 >= requiredShare && !isSlow && unread == 0 }
 
     /// The classes with differences, lowest agreement first.
     var worstClasses: [(label: String, counts: Comparison.ClassCounts)] {
@@ -50,7 +50,7 @@ struct VersionReport {
 
     var text: String {
         var lines = ["\(task): \(old) and \(new)"] + figures
-        let classes = worstClasses.prefix(Self.mostClasses)
+        let classes = worstClasses.prefix(Self.maximumClasses)
         if !classes.isEmpty { lines.append("the classes that agree least:") }
         lines += classes.map { "  \(PrintableText.text($0.label)): \($0.counts.agreed) of \($0.counts.compared)" }
         if !comparison.differences.isEmpty { lines.append("the worst:") }
@@ -63,7 +63,7 @@ struct VersionReport {
         func rounded(_ value: Double) -> String { TensorComparison.rounded(value) }
         var lines = [
             "\(comparison.agreed) of \(comparison.compared) answers agree (\(rounded(share * 100))%), "
-                + (share + 1e-9 >= wanted ? "enough" : "too few") + ": expected \(rounded(wanted * 100))%"
+                + (share + 1e-9 >= requiredShare ? "enough" : "too few") + ": expected \(rounded(requiredShare * 100))%"
         ]
         if unread > 0 { lines.append("\(unread) could not be read") }
         if comparison.failures > 0 { lines.append("\(comparison.failures) of them with an error from only one model") }
@@ -97,7 +97,7 @@ struct VersionReport {
             writer.member("compared", comparison.compared)
             writer.member("agreed", comparison.agreed)
             writer.member("agreement", share)
-            writer.member("wanted", wanted)
+            writer.member("wanted", requiredShare)
             writer.member("unread", unread)
             writer.member("failures", comparison.failures)
             if let overlap = comparison.topFiveOverlap { writer.member("top5_overlap", overlap) }

@@ -13,14 +13,14 @@ extension Drawing {
     /// The margin that is covered around a box, as a share of its sides.
     private static let around = 0.1
     /// The maximum number of blocks of a blur in each direction.
-    private static let mostBlocks = 8
+    private static let maximumBlocks = 8
     /// The minimum side of a block in pixels: smaller blocks would leave a small find recognizable.
-    private static let leastBlock = 4
+    private static let minimumBlock = 4
 
     /// Covers a box, grown by a tenth on each side.
     package mutating func cover(_ box: PictureMap.Rectangle, as cover: Cover) {
-        let x = Self.pixels(box.x - box.width * Self.around, box.x + box.width * (1 + Self.around), most: width)
-        let y = Self.pixels(box.y - box.height * Self.around, box.y + box.height * (1 + Self.around), most: height)
+        let x = Self.pixels(box.x - box.width * Self.around, box.x + box.width * (1 + Self.around), maximum: width)
+        let y = Self.pixels(box.y - box.height * Self.around, box.y + box.height * (1 + Self.around), maximum: height)
         switch cover {
         case .fill: fill(x.lowerBound, y.lowerBound, x.upperBound, y.upperBound, (0, 0, 0))
         case .blur:
@@ -29,14 +29,14 @@ extension Drawing {
     }
 
     /// The pixels that a part of an axis touches; all of them if `start` or `end` is not finite.
-    private static func pixels(_ start: Double, _ end: Double, most: Int) -> Range<Int> {
-        guard start.isFinite, end.isFinite else { return 0..<most }
-        let first = Int(min(max(start.rounded(.down), 0), Double(most)))
-        return first..<Int(min(max(end.rounded(.up), Double(first)), Double(most)))
+    private static func pixels(_ start: Double, _ end: Double, maximum: Int) -> Range<Int> {
+        guard start.isFinite, end.isFinite else { return 0..<maximum }
+        let first = Int(min(max(start.rounded(.down), 0), Double(maximum)))
+        return first..<Int(min(max(end.rounded(.up), Double(first)), Double(maximum)))
     }
 
     private static func blocks(_ pixels: Range<Int>) -> [Range<Int>] {
-        let count = min(mostBlocks, max(1, pixels.count / leastBlock))
+        let count = min(maximumBlocks, max(1, pixels.count / minimumBlock))
         return (0..<count).map { index in
             pixels.lowerBound + pixels.count * index / count..<pixels.lowerBound + pixels.count * (index + 1) / count
         }
@@ -61,8 +61,8 @@ extension Drawing {
 
     /// Encodes a box of the picture as a PNG; nil if the box lies outside the picture.
     package func cut(_ box: PictureMap.Rectangle) throws(ImageError) -> [UInt8]? {
-        let x = Self.pixels(box.x, box.x + box.width, most: width),
-            y = Self.pixels(box.y, box.y + box.height, most: height)
+        let x = Self.pixels(box.x, box.x + box.width, maximum: width),
+            y = Self.pixels(box.y, box.y + box.height, maximum: height)
         guard !x.isEmpty, !y.isEmpty else { return nil }
         var part: [UInt8] = []
         part.reserveCapacity(3 * x.count * y.count)

@@ -12,7 +12,7 @@ package struct Drawing {
     private let unit: Int
 
     /// The largest picture that can be drawn on, in pixels.
-    private static let most = 64_000_000
+    private static let maximum = 64_000_000
 
     /// Draws a result on a picture; returns a PNG.
     /// - Parameter edges: pairs of keypoints to join with a line.
@@ -34,7 +34,8 @@ package struct Drawing {
     /// Decodes a picture as it is displayed, at the given size.
     /// - Throws: ``CommandError`` for a picture that is too large to be drawn on.
     private init(_ bytes: [UInt8], width: Int, height: Int) throws {
-        guard width <= ImageTensorSpec.maximumSide, height <= ImageTensorSpec.maximumSide, width * height <= Self.most
+        guard width <= ImageTensorSpec.maximumSide, height <= ImageTensorSpec.maximumSide,
+            width * height <= Self.maximum
         else { throw CommandError("--draw: a picture of \(width) x \(height) pixels is too large to be drawn on") }
         self.width = width
         self.height = height

@@ -55,7 +55,7 @@ package struct ServiceError: Error, Sendable {
     // MARK: The mapping
 
     /// True if the request itself causes the error: it would fail in the same way at any other time.
-    package var isOfTheRequest: Bool { (400..<500).contains(status.code) && ![408, 429].contains(status.code) }
+    package var isFaultOfRequest: Bool { (400..<500).contains(status.code) && ![408, 429].contains(status.code) }
 
     package init(_ error: InferenceError) {
         let message = error.message
@@ -86,11 +86,11 @@ package struct ServiceError: Error, Sendable {
     }
 
     /// The maximum number of models in one message.
-    private static let mostNames = 10
+    private static let maximumNames = 10
 
     /// The 503 of `/readyz`, with the models that it waits for.
     package init(notReady missing: [ModelRepository.Missing]) {
-        let names = missing.prefix(Self.mostNames).map { model in
+        let names = missing.prefix(Self.maximumNames).map { model in
             switch model.state {
             case nil: "\(model.name) does not exist"
             case .failed: "\(model.name) has failed"
@@ -100,7 +100,7 @@ package struct ServiceError: Error, Sendable {
             case .some(let state): "\(model.name) is \(state.name)"
             }
         }
-        let rest = missing.count > Self.mostNames ? " and \(missing.count - Self.mostNames) more" : ""
+        let rest = missing.count > Self.maximumNames ? " and \(missing.count - Self.maximumNames) more" : ""
         self.init(
             .modelNotReady, "not ready: " + names.joined(separator: ", ") + rest, retryAfter: 1)
     }

@@ -98,8 +98,8 @@ package struct InputValueReader {
         guard bytes.count == size else {
             throw mistake("\(size) bytes (shape \(input.shape) of \(input.elementType.rawValue))", "\(bytes.count)")
         }
-        return try tensor { () throws(InferenceError) -> LentArray in
-            try LentArray(elementType: input.elementType, shape: input.shape, elements: bytes)
+        return try tensor { () throws(InferenceError) -> BorrowedArray in
+            try BorrowedArray(elementType: input.elementType, shape: input.shape, elements: bytes)
         }
     }
 
@@ -112,8 +112,8 @@ package struct InputValueReader {
         let extents = try scanner.elements(name: input.name, "a string") { (scanner) throws(JSONError) in
             let kind = try scanner.kind()
             guard kind == .string else { throw mistake(expected, kind.rawValue) }
-            guard elements.count < TensorReader.mostStrings else {
-                throw mistake("at most \(TensorReader.mostStrings) strings", "more")
+            guard elements.count < TensorReader.maximumStrings else {
+                throw mistake("at most \(TensorReader.maximumStrings) strings", "more")
             }
             elements.append(try scanner.string())
         }
@@ -130,12 +130,12 @@ package struct InputValueReader {
             name: input.name, elementType: type, count: input.shape.elementCount, takesMissing: input.takesMissing)
         let (elements, extents, count) = try reader.read(&scanner)
         let shape = try shape(of: extents, count: count)
-        return try tensor { () throws(InferenceError) -> LentArray in try elements.tensor(type, shape: shape) }
+        return try tensor { () throws(InferenceError) -> BorrowedArray in try elements.tensor(type, shape: shape) }
     }
 
-    private func tensor(_ make: () throws(InferenceError) -> LentArray) throws(JSONError) -> FeatureValue {
+    private func tensor(_ make: () throws(InferenceError) -> BorrowedArray) throws(JSONError) -> FeatureValue {
         do throws(InferenceError) {
-            return .lentArray(try make())
+            return .borrowedArray(try make())
         } catch {
             throw mistake("shape \(input.shape) of \(input.elementType.rawValue)", error.message)
         }

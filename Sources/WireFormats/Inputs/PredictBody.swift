@@ -23,11 +23,11 @@ package struct PredictBody {
 
     /// - Parameters:
     ///   - isWhole: whether every required input must be present, if inputs are given by name.
-    ///   - most: the maximum number of items.
+    ///   - maximum: the maximum number of items.
     ///
     /// Long: the members of a body in the order in which they may come.
     package init(
-        _ text: UnsafeRawBufferPointer, inputs: [FeatureDescription], isWhole: Bool = true, most: Int
+        _ text: UnsafeRawBufferPointer, inputs: [FeatureDescription], isWhole: Bool = true, maximum: Int
     ) throws(JSONError) {
         var scanner = JSONScanner(text)
         let reader = ItemReader(inputs: inputs, isWhole: isWhole)
@@ -50,9 +50,9 @@ package struct PredictBody {
                     }
                     var found: [Item] = []
                     try scanner.array { (index, scanner) throws(JSONError) in
-                        guard index < most else {
+                        guard index < maximum else {
                             throw .value(
-                                "\"items\" has more than \(most) elements, the limit (max_batch)")
+                                "\"items\" has more than \(maximum) elements, the limit (max_batch)")
                         }
                         do throws(JSONError) {
                             found.append(try reader.read(&scanner))

@@ -76,7 +76,7 @@ package struct UpdateExampleReader: Sendable {
     }
 
     /// The maximum number of numbers in a target.
-    private static let mostNumbers = 1 << 22
+    private static let maximumNumbers = 1 << 22
 
     /// Reads a number, or numbers in regular arrays, in row-major order.
     private func numbers(_ scanner: inout JSONScanner, _ mistake: (String) -> JSONError) throws(JSONError) -> [Double] {
@@ -87,7 +87,7 @@ package struct UpdateExampleReader: Sendable {
             guard let number = try scanner.number().double(in: scanner.text), number.isFinite else {
                 throw mistake("a number that a 64-bit float cannot hold")
             }
-            guard result.count < Self.mostNumbers else { throw mistake("more than \(Self.mostNumbers) numbers") }
+            guard result.count < Self.maximumNumbers else { throw mistake("more than \(Self.maximumNumbers) numbers") }
             result.append(number)
         }
         return result

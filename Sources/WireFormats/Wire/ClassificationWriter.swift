@@ -53,7 +53,7 @@ package enum ClassificationWriter {
                 writer.member("postprocess", milliseconds: times.postprocess)
             }
             writer.key("total")
-            writer.blank(OwnValue.total.rawValue) { OwnValue.total.write(total: total, to: &$0) }
+            writer.placeholder(PerRequestField.total.rawValue) { PerRequestField.total.write(total: total, to: &$0) }
             guard !times.stages.isEmpty else { return }
             writer.key("stages")
             writer.object { writer in

@@ -13,7 +13,7 @@ package struct ObservationWriter {
     /// The classes of a mask to list; nil for all.
     var classes: [String]?
     /// The maximum number of classes of a mask to list, those with the largest areas; nil for no limit.
-    var most: Int?
+    var maximum: Int?
     let isCancelled: () -> Bool
 
     /// The forms of a mask: a picture of class numbers, COCO's run lengths, nothing.
@@ -27,24 +27,24 @@ package struct ObservationWriter {
     }
 
     package init(
-        mask: MaskForm?, encoding: Encoding, classes: [String]?, most: Int?, isCancelled: @escaping () -> Bool
+        mask: MaskForm?, encoding: Encoding, classes: [String]?, maximum: Int?, isCancelled: @escaping () -> Bool
     ) {
         self.mask = mask
         self.encoding = encoding
         self.classes = classes
-        self.most = most
+        self.maximum = maximum
         self.isCancelled = isCancelled
     }
 
     /// A writer for a command, with the default forms.
-    package init(classes: [String]?, most: Int?) {
+    package init(classes: [String]?, maximum: Int?) {
         self.classes = classes
-        self.most = most
+        self.maximum = maximum
         isCancelled = { false }
     }
 
     /// The maximum number of runs in one answer's masks.
-    private static let mostRuns = 2_000_000
+    private static let maximumRuns = 2_000_000
 
     /// Writes the content, `image` and `timing_ms` as members of the open object.
     /// - Throws: `cancelled`, `outOfMemory`.
@@ -137,7 +137,7 @@ package struct ObservationWriter {
             case .observed(let result, let box):
                 // The request's parameters apply to its own answer, not to those of stages.
                 let own = ObservationWriter(
-                    mask: nil, encoding: .float, classes: nil, most: nil, isCancelled: isCancelled)
+                    mask: nil, encoding: .float, classes: nil, maximum: nil, isCancelled: isCancelled)
                 do throws(ImageError) { try own.writeContent(of: result, to: &writer) } catch { failure = error }
                 if case .mask = result.content {
                     // The mask covers the crop only, so write the place of the crop in the picture.
@@ -215,7 +215,7 @@ package struct ObservationWriter {
         }
         if let classes { present = present.filter { classes.contains($0.label) || classes.contains("\($0.index)") } }
         present.sort { ($1.area, $0.index) < ($0.area, $1.index) }
-        return most.map { Array(present.prefix($0)) } ?? present
+        return maximum.map { Array(present.prefix($0)) } ?? present
     }
 
     private func write(
@@ -232,7 +232,7 @@ package struct ObservationWriter {
         if self.mask == .rle {
             do throws(ObservationError) {
                 runs = try mask.runLengths(
-                    of: Set(segments.map(\.index)), most: Self.mostRuns, isCancelled: isCancelled)
+                    of: Set(segments.map(\.index)), maximum: Self.maximumRuns, isCancelled: isCancelled)
             } catch {
                 throw .cancelled
             }

@@ -21,7 +21,7 @@ package enum PipelineAnswer {
                     writer.member("overlap", tiles.overlap)
                 }
             }
-            if let most = description.most { writer.member("most", most) }
+            if let maximum = description.maximum { writer.member("most", maximum) }
             write(pipeline.stages, to: &writer)
         }
     }
@@ -43,7 +43,7 @@ package enum PipelineAnswer {
                     number("iou", description.iou, to: &writer)
                     writer.key("crop")
                     write(description.crop, to: &writer)
-                    if let most = description.most { writer.member("most", most) }
+                    if let maximum = description.maximum { writer.member("most", maximum) }
                     write(stage.each, to: &writer)
                 }
             }

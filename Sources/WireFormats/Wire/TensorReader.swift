@@ -95,14 +95,14 @@ package struct TensorReader {
     private static let countedExcess = 1024
 
     /// The maximum number of strings in one input: a body of 20 MB could hold millions of empty ones.
-    package static let mostStrings = 100_000
+    package static let maximumStrings = 100_000
 
     /// The elements of a tensor of any type.
     package struct Elements: Sendable {
-        fileprivate let make: @Sendable (ElementType, Shape) throws(InferenceError) -> LentArray
+        fileprivate let make: @Sendable (ElementType, Shape) throws(InferenceError) -> BorrowedArray
 
         /// The tensor of these elements, in a shape with the same number of elements.
-        package func tensor(_ type: ElementType, shape: Shape) throws(InferenceError) -> LentArray {
+        package func tensor(_ type: ElementType, shape: Shape) throws(InferenceError) -> BorrowedArray {
             try make(type, shape)
         }
     }
@@ -122,10 +122,11 @@ package struct TensorReader {
     ) throws(JSONError) -> (array: Elements, extents: [Int], count: Int) {
         let text = scanner.text
         // A number takes at least two bytes: a short text must not reserve memory for many numbers.
-        let most = min(count ?? .max, (text.count - scanner.position) / 2 + 1)
+        let maximum = min(count ?? .max, (text.count - scanner.position) / 2 + 1)
         let found = try scanner.numbers(
             // Count a few too many for the error message; the text after them cannot fit either.
-            most: most, end: count.map { $0 <= .max - Self.countedExcess ? $0 + Self.countedExcess : .max } ?? .max,
+            maximum: maximum,
+            end: count.map { $0 <= .max - Self.countedExcess ? $0 + Self.countedExcess : .max } ?? .max,
             name: name, fitting: fitting, takesBools: elementType == .bool, takesNull: takesMissing,
             usual: { usual($0, text) }
         ) {
@@ -133,8 +134,8 @@ package struct TensorReader {
         }
         let elements = found.elements
         return (
-            Elements { (type, shape) throws(InferenceError) -> LentArray in
-                try LentArray(elementType: type, shape: shape, elements: elements)
+            Elements { (type, shape) throws(InferenceError) -> BorrowedArray in
+                try BorrowedArray(elementType: type, shape: shape, elements: elements)
             }, found.shape, found.count
         )
     }

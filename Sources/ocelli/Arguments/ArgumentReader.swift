@@ -72,7 +72,7 @@ struct UnknownFlag: Error {
             return
                 "\"\(flag)\" is not a flag of `ocelli \(command)`, but of `ocelli \(other)`; `ocelli help \(command)` lists them"
         }
-        let setting = OtherNames.setting(for: flag)?.flag
+        let setting = ForeignSettingNames.setting(for: flag)?.flag
         let hint =
             setting.flatMap { known.contains($0) ? " (did you mean \"\($0)\"?)" : nil }
             ?? Spelling.hint(for: flag, among: known)

@@ -5,7 +5,7 @@ internal import Tools
 
 /// The flags of bulk runs, common to `classify`, `detect`, `segment`, `keypoints` and `embed`.
 struct BulkFlags {
-    var isAsked = false
+    var isRequested = false
     var resume: String?
     var shard: String?
     var shards: String?
@@ -17,7 +17,7 @@ struct BulkFlags {
     static func flags<Request>(_ path: WritableKeyPath<Request, BulkFlags>) -> [Flag<Request>] {
         [
             .toggle(
-                "--jsonl", path.appending(path: \.isAsked),
+                "--jsonl", path.appending(path: \.isRequested),
                 """
                 Answer many pictures, with a line of JSON for each, errors too. A SOURCE is a folder (with the folders in it), a \
                 .tar archive, or a list: a file with a path, or {"path": ...}, on each line. Default: a list from standard input.
@@ -44,7 +44,7 @@ struct BulkFlags {
     func run(
         _ task: BulkTask, sources: [String], npy: String? = nil, settings: SettingsFlags
     ) async throws -> Int32? {
-        guard isAsked else {
+        guard isRequested else {
             for (flag, value) in [("--resume", resume), ("--shard", shard), ("--shards", shards)] where value != nil {
                 throw UsageError("\(flag) goes with --jsonl")
             }
@@ -54,14 +54,14 @@ struct BulkFlags {
             throw UsageError("--npy with --jsonl needs --resume FILE: a row of it belongs to each line of FILE")
         }
         guard shard == nil || shards == nil else { throw UsageError("--shard and --shards exclude each other") }
-        var request = BulkRun.Request()
+        var request = BulkJob.Request()
         (request.sources, request.resume, request.npy) = (sources, resume, npy)
         if let shard { request.shard = try BulkShard(shard) }
         if let shards {
             let index = ProcessInfo.processInfo.environment["JOB_COMPLETION_INDEX"]
             request.shard = try BulkShard(index: index, count: shards)
         }
-        let bulk = BulkRun(
+        let bulk = BulkJob(
             request, task: task, settings: try settings.resolve(), output: Terminal.print,
             isOutputLost: { Terminal.isOutputLost }, progress: Terminal.progress)
         return try await bulk.run() == 0 ? 0 : 1

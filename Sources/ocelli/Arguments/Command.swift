@@ -49,12 +49,12 @@ extension Command {
     }
 
     /// Takes a word as the first of some values that has none yet.
-    /// - Parameter most: the end of the error message for a word too many.
+    /// - Parameter maximum: the end of the error message for a word too many.
     static func take(
-        _ word: String, into request: inout Request, as values: [WritableKeyPath<Request, String>], most: String
+        _ word: String, into request: inout Request, as values: [WritableKeyPath<Request, String>], maximum: String
     ) throws {
         guard let value = values.first(where: { request[keyPath: $0].isEmpty }) else {
-            throw UsageError("\"\(word)\" is not expected here: \(most)")
+            throw UsageError("\"\(word)\" is not expected here: \(maximum)")
         }
         request[keyPath: value] = word
     }

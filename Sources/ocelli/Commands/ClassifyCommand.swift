@@ -58,10 +58,10 @@ enum ClassifyCommand: Command {
 
     static func run(_ request: Request, settings: SettingsFlags) async throws -> Int32 {
         let local = request.local
-        guard request.search.model.isEmpty || !request.bulk.isAsked && !local.isJSON && local.explain == nil else {
+        guard request.search.model.isEmpty || !request.bulk.isRequested && !local.isJSON && local.explain == nil else {
             throw UsageError("--try takes pictures only: not --json, --jsonl or --explain")
         }
-        guard local.explain == nil || !request.bulk.isAsked else {
+        guard local.explain == nil || !request.bulk.isRequested else {
             throw UsageError("--explain does not go with --jsonl")
         }
         if let status = try await request.bulk.run(.classify(local), sources: local.files, settings: settings) {

@@ -17,7 +17,7 @@ protocol ObservationCommand: Command where Request == ObservationArguments {
     /// The model that is used without `--model`, for the help.
     static var model: String { get }
     /// The additional flags.
-    static var own: [Flag<ObservationArguments>] { get }
+    static var taskFlags: [Flag<ObservationArguments>] { get }
 }
 
 extension ObservationCommand {
@@ -26,7 +26,7 @@ extension ObservationCommand {
     }
 
     static var flags: [Flag<ObservationArguments>] {
-        [.text("--model", "NAME", \.local.model, "The model. Default: the first that gives \(model).")] + own + [
+        [.text("--model", "NAME", \.local.model, "The model. Default: the first that gives \(model).")] + taskFlags + [
             .crop(\.local.crop),
             .json(\.local.isJSON, "Print one JSON object per file and line, in the form of the HTTP answer."),
         ] + BulkFlags.flags(\.bulk)
@@ -51,7 +51,7 @@ extension ObservationCommand {
 
     static func run(_ request: ObservationArguments, settings: SettingsFlags) async throws -> Int32 {
         let local = request.local
-        guard [local.draw, local.crops, local.blur, local.fill].allSatisfy({ $0 == nil }) || !request.bulk.isAsked
+        guard [local.draw, local.crops, local.blur, local.fill].allSatisfy({ $0 == nil }) || !request.bulk.isRequested
         else {
             throw UsageError("--draw, --blur, --fill and --crops do not go with --jsonl")
         }
@@ -103,7 +103,7 @@ enum DetectCommand: ObservationCommand {
           ocelli detect --models ./models --jsonl --resume found.jsonl photos
         """
 
-    static var own: [Flag<ObservationArguments>] {
+    static var taskFlags: [Flag<ObservationArguments>] {
         [
             .threshold,
             .share(
@@ -137,7 +137,7 @@ enum SegmentCommand: ObservationCommand {
           ocelli segment --models ./models street.jpg
         """
 
-    static var own: [Flag<ObservationArguments>] { [.top("classes"), .classes, .draw] }
+    static var taskFlags: [Flag<ObservationArguments>] { [.top("classes"), .classes, .draw] }
 }
 
 /// `ocelli keypoints`: finds keypoints without a server.
@@ -154,7 +154,7 @@ enum KeypointsCommand: ObservationCommand {
           ocelli keypoints --models ./models squat.jpg
         """
 
-    static var own: [Flag<ObservationArguments>] { [.threshold, .draw] }
+    static var taskFlags: [Flag<ObservationArguments>] { [.threshold, .draw] }
 }
 
 /// `ocelli embed`: computes embeddings without a server.
@@ -171,7 +171,7 @@ enum EmbedCommand: ObservationCommand {
           ocelli embed --models ./models --jsonl --resume vectors.jsonl --npy vectors.npy photos
         """
 
-    static var own: [Flag<ObservationArguments>] {
+    static var taskFlags: [Flag<ObservationArguments>] {
         [
             .text(
                 "--npy", "FILE", \.local.npy,

@@ -54,7 +54,7 @@ enum InitCommand: Command {
             return 0
         }
         // Ignore invalid settings, which the daemon reports. Here they only limit a run.
-        let run = OutputProbeRun(settings: (try? SettingsFlags().resolve(warn: { _ in })) ?? Settings())
+        let run = OutputProbeProcess(settings: (try? SettingsFlags().resolve(warn: { _ in })) ?? Settings())
         let draft = try BundleDraft(modelFile: file, probe: run.probe)
         if request.prints {
             Terminal.print(String(draft.json.dropLast()))

@@ -41,7 +41,7 @@ enum QuantizeCommand: Command {
                 until it does. If unused pictures still disagree, nothing is written and the exit status is 1.
                 """),
             .number(
-                "--count", "N", \.most, in: 8...100_000, "The maximum number of pictures to use. Default: 400."),
+                "--count", "N", \.maximum, in: 8...100_000, "The maximum number of pictures to use. Default: 400."),
             .text("--python", "PROGRAM", \.python, "The Python to use."),
             .json(\.isJSON, "Print the report as one JSON object."),
             .toggle("--force", \.overwrites, "Replace BUNDLE."),
@@ -51,7 +51,7 @@ enum QuantizeCommand: Command {
     static var initial: Quantization.Request { Quantization.Request() }
 
     static func take(word: String, into request: inout Quantization.Request) throws {
-        try take(word, into: &request, as: [\.model], most: "one model at a time")
+        try take(word, into: &request, as: [\.model], maximum: "one model at a time")
     }
 
     static func run(_ request: Quantization.Request, settings: SettingsFlags) async throws -> Int32 {

@@ -42,7 +42,7 @@ enum ReportCommand: Command {
     static var initial: ReportMaker.Request { ReportMaker.Request() }
 
     static func take(word: String, into request: inout ReportMaker.Request) throws {
-        try take(word, into: &request, as: [\.model], most: "`ocelli report` measures one model at a time")
+        try take(word, into: &request, as: [\.model], maximum: "`ocelli report` measures one model at a time")
     }
 
     static func run(_ request: ReportMaker.Request, settings: SettingsFlags) async throws -> Int32 {

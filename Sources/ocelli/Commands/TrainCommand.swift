@@ -45,7 +45,7 @@ enum TrainCommand: Command {
     static var initial: BundleTraining.Request { BundleTraining.Request() }
 
     static func take(word: String, into request: inout BundleTraining.Request) throws {
-        try take(word, into: &request, as: [\.bundle, \.batch], most: "one BUNDLE and one batch at a time")
+        try take(word, into: &request, as: [\.bundle, \.batch], maximum: "one BUNDLE and one batch at a time")
     }
 
     static func run(_ request: BundleTraining.Request, settings: SettingsFlags) async throws -> Int32 {

@@ -2,7 +2,7 @@ internal import InferenceService
 
 /// `ocelli try-model`: the load check that the daemon starts for a model in a separate process. Not for users.
 enum TryModelCommand: Command {
-    static let name = LoadCheckRun.command
+    static let name = LoadCheckProgram.command
     static let summary = "Load a model once, for the daemon."
     static let usage = ["PATH PARENT SECONDS BYTES [--probe=HEIGHTxWIDTH] [SETTINGS]"]
     static let about = """
@@ -21,7 +21,7 @@ enum TryModelCommand: Command {
     static var flags: [Flag<Request>] {
         [
             Flag("--probe", "HEIGHTxWIDTH", "Run on noise of this size.") { request, flag, text in
-                request.probe = LoadCheckRun.probe(flag + "=" + text)
+                request.probe = LoadCheckProgram.probe(flag + "=" + text)
             }
         ]
     }
@@ -41,7 +41,7 @@ enum TryModelCommand: Command {
         else {
             throw UsageError("try-model needs a path, a process id, and numbers of seconds and bytes")
         }
-        let line = try await LoadCheckRun.run(
+        let line = try await LoadCheckProgram.run(
             words[0], parent: parent, seconds: seconds, memory: memory, probe: request.probe,
             settings: try settings.resolve())
         Terminal.print(line)

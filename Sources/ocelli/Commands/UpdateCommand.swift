@@ -47,7 +47,7 @@ enum UpdateCommand: Command {
     static var initial: ModelUpdate.Request { ModelUpdate.Request() }
 
     static func take(word: String, into request: inout ModelUpdate.Request) throws {
-        try take(word, into: &request, as: [\.file, \.data], most: "one FILE and one DATA at a time")
+        try take(word, into: &request, as: [\.file, \.data], maximum: "one FILE and one DATA at a time")
     }
 
     static func run(_ request: ModelUpdate.Request, settings: SettingsFlags) async throws -> Int32 {

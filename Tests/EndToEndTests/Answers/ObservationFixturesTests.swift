@@ -158,7 +158,7 @@ struct ObservationFixturesTests {
         func area(_ found: [String: Any]) throws -> Int {
             let mask = try #require(found["mask"] as? [String: Any])
             #expect(mask["size"] as? [Int] == [24, 24])
-            let runs = ThingsTests.runs(try #require(mask["counts"] as? String))
+            let runs = ObservationsTests.runs(try #require(mask["counts"] as? String))
             return runs.enumerated().reduce(0) { $0 + ($1.offset % 2 == 1 ? $1.element : 0) }
         }
         let segment = try one("ultralytics_segment"), final = try one("ultralytics_segment_end")

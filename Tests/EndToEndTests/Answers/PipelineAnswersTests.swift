@@ -196,7 +196,7 @@ import Testing
         let section = try #require(document.components(separatedBy: "## Find, then look closer\n").last)
         let lines = section.components(separatedBy: "```\n")[1].split(separator: "\n").map(String.init)
         try #require(lines.count == 5 && lines[0] == "$ cat models/people/model.json", "\(lines)")
-        let cases = try ThingsCases(only: ["ultraface"]), work = try Self.temporaryFolder()
+        let cases = try ObservationCases(only: ["ultraface"]), work = try Self.temporaryFolder()
         defer {
             cases.remove()
             try? FileManager.default.removeItem(at: work)

@@ -26,7 +26,7 @@ import Testing
         .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)),
         .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
     func realDetectorsAnswer_asSeparateRequestsForTheSameCropsDo() throws {
-        let cases = try ThingsCases(only: ["ultraface", "yolox_nano", "embedder"])
+        let cases = try ObservationCases(only: ["ultraface", "yolox_nano", "embedder"])
         defer { cases.remove() }
         let shared = try #require(SharedData.folder)
         try FileManager.default.copyItem(

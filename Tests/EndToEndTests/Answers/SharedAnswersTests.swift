@@ -138,8 +138,8 @@ struct SharedAnswersTests {
             Data("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: \(Self.slow.count)\r\n\r\n".utf8)
             + Self.slow
         var stayed = 0, aborted = 0
-        let most = LongTests.times(2_000, long: 10_000)
-        while aborted < most {
+        let maximum = LongTests.times(2_000, long: 10_000)
+        while aborted < maximum {
             let clients = try (0..<50).map { _ in try RawClient(daemon.url) }
             for client in clients { try client.send(request) }
             // Most of them are read, and wait for the first one, when the others disconnect.

@@ -29,7 +29,7 @@ struct DecodeMemoryTests {
                 daemon.url + "/v1/models/\(name)/classify", ["--data-binary", "@-"], input: small)
             #expect(answer.status == 200, "\(answer.text)")
         }
-        let before = daemon.mostResidentKiB
+        let before = daemon.maximumResidentKiB
         let urls = names.map { daemon.url + "/v1/models/\($0)/classify" }
         let answers = try Shell.run(
             "curl",
@@ -39,7 +39,7 @@ struct DecodeMemoryTests {
             ] + urls.flatMap { ["-o", "/dev/null", $0] } + ["--data-binary", "@" + file.path])
         let statuses = String(decoding: answers.output, as: UTF8.self).split(separator: "\n")
         #expect(statuses == Array(repeating: "200", count: 6), "\(statuses)")
-        let grown = daemon.mostResidentKiB - before
+        let grown = daemon.maximumResidentKiB - before
         // The pictures themselves are less than a megabyte each.
         #expect(grown < (80 + 32) << 10, "\(grown) KiB")
         daemon.signal(SIGTERM)

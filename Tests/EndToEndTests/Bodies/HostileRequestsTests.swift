@@ -332,7 +332,7 @@ struct HostileRequestsTests {
             let answer = try Curl.run(url, ["--data-binary", "@-"] + arguments, input: body)
             #expect(answer.status == 400 && answer.error.contains("expected 1 picture"), "\(answer.text)")
         }
-        #expect(daemon.mostResidentKiB - before < 100_000)
+        #expect(daemon.maximumResidentKiB - before < 100_000)
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 

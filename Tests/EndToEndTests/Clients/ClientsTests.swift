@@ -57,7 +57,7 @@ import Testing
 
     @Test(
         "the client packages of KServe, SageMaker, DeepStack and CodeProject.AI get a picture's answers",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(if: PythonClients.areServersAvailable, Comment(rawValue: PythonClients.serversAbsence)))
     func ownClientsOfOtherServers() throws {
         let root = Self.root.path
@@ -78,11 +78,11 @@ import Testing
     /// A cat in a photograph from a camera, found by the detector that Frigate's users have.
     @Test(
         "a DeepStack client, as in Frigate, finds the cat in a photograph",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)),
         .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
     func frigatesDetector() throws {
-        let cases = try ThingsCases(only: ["ssd_mobilenet_v1"])
+        let cases = try ObservationCases(only: ["ssd_mobilenet_v1"])
         defer { cases.remove() }
         let daemon = try Daemon(["--models", cases.models.path, "--dialects", "deepstack"])
         let picture = try #require(SharedData.folder).appendingPathComponent("images/cat_720p.jpg")

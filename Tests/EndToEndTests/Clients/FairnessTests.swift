@@ -140,15 +140,15 @@ struct FairnessTests {
         "a client with more than `client_in_flight` requests gets 429 for the rest; two clients do not",
         arguments: LongTests.every(2, of: pairs))
     func clientWithTooManyInFlightIsRefused(_ pair: Pair) throws {
-        let most = 8
-        let daemon = try Self.daemon(for: pair, ["--client-in-flight", "\(most)"])
-        let clients = Array(repeating: pair.heavy, count: most) + Array(repeating: pair.light, count: most)
+        let maximum = 8
+        let daemon = try Self.daemon(for: pair, ["--client-in-flight", "\(maximum)"])
+        let clients = Array(repeating: pair.heavy, count: maximum) + Array(repeating: pair.light, count: maximum)
         let connections = try clients.map { try $0.connect(daemon) }
         for (client, connection) in zip(clients, connections) { connection.offer(client.request(Self.huge)) }
         let answers = try connections.map { try $0.response() }
         let refused = answers.filter { $0.status == 429 }
         #expect(answers.count { $0.status == 200 } == clients.count - refused.count)
-        #expect(refused.count <= clients.count - most)
+        #expect(refused.count <= clients.count - maximum)
         #expect(refused.isEmpty == !pair.areOne, "\(refused.count) of \(clients.count) were refused")
         for answer in refused {
             #expect(answer.text.contains("\"too_many_requests\""), "\(answer.text)")

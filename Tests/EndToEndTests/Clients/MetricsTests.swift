@@ -38,7 +38,7 @@ struct MetricsTests {
     /// stack.
     @Test(
         "6,000 requests of /metrics are answered with a stack of 1 MiB",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)))
     func thousandsOfPagesNeedNoDeeperStack() throws {
         let daemon = try Daemon(stackKiB: 1024)
         let answers = try Shell.run(

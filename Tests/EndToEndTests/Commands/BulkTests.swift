@@ -116,7 +116,7 @@ struct BulkTests {
     /// name.)
     @Test(
         "a `--resume` run that is killed again and again answers each of 3,000 pictures once, in order",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)))
     func killedRunGoesOnWhereItStopped() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bulk-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -42,10 +42,10 @@ struct BundleCommandsTests {
         defer { daemon.stop() }
         let picture = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
         let remark = "inputs[0]: normalize: [0,1] or [-1,1]"
-        let nameless = try Curl.post(picture, to: daemon.url + "/v1/classify")
+        let unnamed = try Curl.post(picture, to: daemon.url + "/v1/classify")
         #expect(
-            nameless.status == 404 && nameless.error.contains("the model.json of \"a-draft\" has values to decide"),
-            "\(nameless.text)")
+            unnamed.status == 404 && unnamed.error.contains("the model.json of \"a-draft\" has values to decide"),
+            "\(unnamed.text)")
         #expect(try Curl.post(picture, to: daemon.url + "/v1/models/a-draft/classify").topLabel == "7")
         let described = try Curl.run(daemon.url + "/v1/models/a-draft", [])
         #expect(described.json["undecided"] as? [String] == [remark], "\(described.text)")

@@ -59,7 +59,7 @@ struct FactCommandsTests {
 
     @Test(
         "`check --against` compares labels and tensors, and names the first step at which a tensor differs",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)))
     func againstWhatTheOriginalMade() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -17,7 +17,7 @@ struct PythonPackageTests {
     /// Takes long, because a daemon ends 15 seconds after its last user.
     @Test(
         "the Python package's local daemon is shared, and ends after its last user",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
     func localDaemonIsSharedAndEndsAfterItsLastUser() throws {
         let result = try PythonClients.unittest(["test_daemon"])
@@ -26,7 +26,7 @@ struct PythonPackageTests {
 
     @Test(
         "each documented bulk example of the Python package passes its test",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(if: PythonClients.isBulkAvailable, Comment(rawValue: PythonClients.bulkAbsence)),
         arguments: [
             "test_ray", "test_ray_on_three_nodes_with_workers_and_the_daemon_killed", "test_spark", "test_dask",
@@ -40,7 +40,7 @@ struct PythonPackageTests {
     /// As installed by users: from the wheel, into an environment without the checkout.
     @Test(
         "the wheel has the Python package, its type marker and its helper modules",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
     func wheelHasThePackageAndItsTypes() throws {
         let made = try Shell.run("make", ["-s", "wheel"], directory: SharedData.packageRoot)

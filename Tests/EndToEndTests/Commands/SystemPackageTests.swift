@@ -94,7 +94,7 @@ struct SystemPackageTests {
 
     @Test(
         "the Debian package installs and classifies; remove keeps the configuration, purge leaves nothing",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(if: MetricsTests.hasTool("dpkg-deb") && getuid() == 0, "needs dpkg, and root to install with it"))
     func thePackageInstallsAndIsPurgedWhole() throws {
         let root = try Self.folder()
@@ -149,7 +149,7 @@ struct SystemPackageTests {
     /// is replaced by a script that records its arguments.
     @Test(
         "an upgrade of the package restarts a running daemon, and a removal disables its units",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(if: MetricsTests.hasTool("dpkg-deb") && getuid() == 0, "needs dpkg, and root to install with it"))
     func anUpgradeRestartsAndARemovalDisables() throws {
         let root = try Self.folder()
@@ -192,7 +192,7 @@ struct SystemPackageTests {
     /// administrator's configuration stays, and no file of the old version does.
     @Test(
         "an upgrade of the package under load loses no request and keeps the configuration",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(
             if: MetricsTests.hasTool("dpkg-deb") && MetricsTests.hasTool("python3") && getuid() == 0,
             "needs dpkg, python3, and root to install with it"))

@@ -184,7 +184,7 @@ struct TeachFoldersTests {
         try FileManager.default.copyItem(
             at: photos.appendingPathComponent("blue/1.png"), to: photos.appendingPathComponent("blue/twice.png"))
         try Data("notes".utf8).write(to: photos.appendingPathComponent("blue/notes.txt"))
-        try Self.strays(photos)
+        try Self.unclassifiedPictures(photos)
         let made = try teach(["--json", "-o", "colors"])
         #expect(made.status == 1, "\(made.text)\(made.errors)")
         let errors = try #require(made.json["errors"] as? [[String: String]])
@@ -197,7 +197,7 @@ struct TeachFoldersTests {
         #expect(try run(["check", "colors"]).status == 0)
     }
 
-    private static func strays(_ photos: URL) throws {
+    private static func unclassifiedPictures(_ photos: URL) throws {
         try FileManager.default.copyItem(
             at: photos.appendingPathComponent("red/1.png"), to: photos.appendingPathComponent("stray.png"))
     }
@@ -259,8 +259,8 @@ struct TeachFoldersTests {
         let interval = try #require(evaluation["interval"] as? [Double])
         // Wilson's interval of 6 of 6, by statsmodels.
         #expect(abs(interval[0] - 0.6096657) < 1e-6 && interval[1] == 1)
-        let strangers = try #require(evaluation["strangers"] as? [String: Int])
-        #expect(strangers["examples"] == 3)
+        let unknownPictures = try #require(evaluation["strangers"] as? [String: Int])
+        #expect(unknownPictures["examples"] == 3)
         let page = try String(contentsOf: folder.appendingPathComponent("report.html"), encoding: .utf8)
         #expect(page.contains("6 of 6 right") && page.contains("class=\"matrix\""))
         #expect(!page.contains("http:") && !page.contains("https:") && !page.contains("src="))

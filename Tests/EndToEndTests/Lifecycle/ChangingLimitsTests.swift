@@ -15,7 +15,7 @@ struct ChangingLimitsTests {
     @Test(
         "without a signal, a change of the usable processors is followed within 100 seconds",
         .enabled(
-            if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+            if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)))
     func changedProcessorsAreFollowedWithinAMinute() throws { try followProcessors { _ in } }
 
     private func followProcessors(_ ask: (Daemon) -> Void) throws {

@@ -23,7 +23,7 @@ struct OperationsTests {
     /// Only requests in progress are lost; waiting ones are served.
     @Test(
         "kill -9 under socket activation loses only requests in progress; waiting clients are served",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)))
     func aKilledDaemonLosesOnlyWhatItHad() throws {
         try run("activation.py", ["--kills", "3"])
     }
@@ -31,7 +31,7 @@ struct OperationsTests {
     /// Neither the daemon nor the two programs that only use processor time are left.
     @Test(
         "chaos.py ends its three child processes when it gets SIGTERM",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)))
     func aTrialThatIsEndedLeavesNothingBehind() throws {
         let trial = Process()
         trial.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -60,7 +60,7 @@ struct OperationsTests {
     /// config/nginx.conf and config/haproxy.cfg before two daemons: a drain loses nothing, a kill next to nothing.
     @Test(
         "behind nginx and HAProxy a drain of a daemon loses no request, and a kill loses few",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(if: Self.hasProxy, "neither nginx nor haproxy is installed"))
     func proxiesHideDaemonsThatComeAndGo() throws {
         try run("proxies.py")
@@ -74,7 +74,7 @@ struct OperationsTests {
 
     @Test(
         "the files under deploy/ are valid by their schemas and by the daemon's settings",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(if: Self.hasSchemas, "the packages of deploy/checks are not installed: make setup-tests"))
     func shippedManifestsAreValid() throws {
         let result = try Shell.run(
@@ -86,7 +86,7 @@ struct OperationsTests {
     /// The Deployment of deploy/kubernetes, rolled and scaled under load like in Kubernetes.
     @Test(
         "the Kubernetes Deployment is rolled and scaled under load without losing a request",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(if: Self.hasSchemas && Self.canBind, "needs make setup-tests, bubblewrap and user namespaces"))
     func rolloutsLoseNothing() throws {
         try run("rollouts.py", ["Service", "--rollouts", "1"])
@@ -96,7 +96,7 @@ struct OperationsTests {
     /// send requests.
     @Test(
         "models of KServe and ConfigMaps come late, change and go while clients ask",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(if: Self.hasSchemas && Self.canBind, "needs make setup-tests, bubblewrap and user namespaces"))
     func modelsComeLateChangeAndGo() throws {
         try run("kserve.py", ["--swaps", "3"])
@@ -105,7 +105,7 @@ struct OperationsTests {
     /// nginx, HAProxy and Envoy.
     @Test(
         "proxies hide metrics and the model repository, in twenty spellings of their paths",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(if: Self.hasSchemas && Self.hasProxy, "needs make setup-tests, and nginx or haproxy"))
     func proxiesHideWhatIsForOperators() throws {
         try run("spellings.py")
@@ -114,7 +114,7 @@ struct OperationsTests {
     /// The index of a bulk job after its pod died: the job's arguments come from the manifest.
     @Test(
         "a bulk job whose pod is killed answers each line once",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(if: Self.hasSchemas, "the packages of deploy/checks are not installed: make setup-tests"))
     func killedBulkJobAnswersEachLineOnce() throws {
         try run("bulk.py", ["--lines", "2000", "--kills", "3"])
@@ -123,7 +123,7 @@ struct OperationsTests {
     /// With 20 kills: the arguments are in Tests/Operations/README.md.
     @Test(
         "on three simulated machines with a worker, a daemon and a driver killed, each picture has one answer",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(if: PythonClients.isBulkAvailable, Comment(rawValue: PythonClients.bulkAbsence)),
         .enabled(if: geteuid() == 0 && Shell.has("unshare") && Shell.has("ip"), "needs root, unshare and ip"),
         arguments: ["ray", "spark"])

@@ -103,15 +103,17 @@ struct EngineBatchTests {
         #expect(refused.status == 415 && refused.error.hasPrefix("item 5 of the batch: "), "\(refused.text)")
 
         // The engine ran at most four at a time, and some of them together.
-        for (model, most) in [("digits", 4), ("singles", 1)] {
+        for (model, maximum) in [("digits", 4), ("singles", 1)] {
             let answer = try Curl.run(daemon.url + "/v2/models/\(model)/stats")
             let stats = try #require((answer.json["model_stats"] as? [[String: Any]])?.first)
             let batches = try #require(stats["batch_stats"] as? [[String: Any]])
             let sizes = batches.compactMap { $0["batch_size"] as? Int }
             let counts = batches.compactMap { ($0["compute_infer"] as? [String: Any])?["count"] as? Int }
-            #expect(sizes.max() == most && sizes.count == counts.count, "\(answer.text)")
+            #expect(sizes.max() == maximum && sizes.count == counts.count, "\(answer.text)")
             #expect(stats["execution_count"] as? Int == counts.reduce(0, +), "\(answer.text)")
-            if most == 1 { #expect(stats["inference_count"] as? Int == items && counts == [items], "\(answer.text)") }
+            if maximum == 1 {
+                #expect(stats["inference_count"] as? Int == items && counts == [items], "\(answer.text)")
+            }
         }
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }

@@ -16,7 +16,7 @@ struct ExportedFoldersTests {
 
     @Test(
         "each exported folder is served without model.json, with the facts, remarks and answers expected",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)))
     func everyExportIsServedAsItSays() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
         defer { daemon.stop() }
@@ -60,7 +60,7 @@ struct ExportedFoldersTests {
     /// hand.
     @Test(
         "each fact of an exported folder names the file and the key that it was read from",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)))
     func everyFactNamesItsFileAndItsKey() throws {
         let text = try String(contentsOf: Self.folder.appendingPathComponent("sources.tsv"), encoding: .utf8)
         var wanted: [String: [String: [String]]] = [:]
@@ -85,7 +85,7 @@ struct ExportedFoldersTests {
     /// The written model.json has a source on each line, leaves nothing to decide, and gives the same answers.
     @Test(
         "`ocelli init` writes a finished model.json for exported folders, which then answer as expected",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)))
     func initWritesWhatIsServed() throws {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent(
             "ocelli-exports-\(UUID().uuidString)")

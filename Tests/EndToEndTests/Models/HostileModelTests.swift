@@ -26,10 +26,10 @@ struct HostileModelTests {
             let reason = json["reason"] as? String ?? ""
             #expect(reason.contains(name), "\(name): \(reason)")
             // Some readers take an empty file as a model without content.
-            let isTold =
+            let isReported =
                 reason.contains("the engine could not read the model file: ")
                 || reason.contains("the model file has no outputs")
-            #expect(isTold, "\(name): \(reason)")
+            #expect(isReported, "\(name): \(reason)")
             #expect(!reason.contains("\n") && reason.count < 1_000, "\(name): \(reason)")
             let isLogged = daemon.log.contains("model \(name) version 1 could not be loaded: ")
             #expect(isLogged, "\(name)")
@@ -70,7 +70,7 @@ struct HostileModelTests {
 
     @Test(
         "TensorFlow Lite and ONNX files cut at any sixteenth load or are refused with a reason",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
     func sharedModelsTruncatedAtEverySixteenth() throws {
         let data = try #require(SharedData.folder)

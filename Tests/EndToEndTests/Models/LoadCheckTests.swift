@@ -146,7 +146,7 @@ struct LoadCheckTests {
     /// even if that is killed.
     @Test(
         "a model that hangs in loading delays no other; its load check ends when the daemon is killed",
-        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)))
     func aModelThatHangsHoldsUpNothingAndItsTrialEndsWithTheDaemon() throws {
         let folder = try Folder()
         // Smaller than the other, so that it is loaded first.

@@ -168,11 +168,11 @@ extension SettingsCase {
             "device": { running in
                 let reason = try running.model()["reason"] as? String ?? ""
                 // After a reload the previous model continues to serve, and the log has the reason.
-                let isTold = running.daemon.log.split(separator: "\n").contains {
+                let isReported = running.daemon.log.split(separator: "\n").contains {
                     $0.contains("could not be loaded") && $0.contains("NOSUCH")
                 }
                 return unless(
-                    reason.contains("NOSUCH") || isTold, "the model is ready on another device: \(reason)")
+                    reason.contains("NOSUCH") || isReported, "the model is ready on another device: \(reason)")
             }
         ])
 

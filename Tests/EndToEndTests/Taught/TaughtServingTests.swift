@@ -41,8 +41,8 @@ struct TaughtServingTests {
             #expect(answer.json["model"] as? String == "parts" && answer.json["version"] as? String == "2")
             #expect(answer.json["distance"] is Double && answer.json["known"] is Bool)
         }
-        let most = try server.classify(Self.picture, "/v1/classify?top=3")
-        #expect(most.status == 400 && most.error.contains("1 to 2"), "\(most.text)")
+        let maximum = try server.classify(Self.picture, "/v1/classify?top=3")
+        #expect(maximum.status == 400 && maximum.error.contains("1 to 2"), "\(maximum.text)")
         let models = try server.get("/v1/models").json
         #expect(models["default"] as? String == "parts")
         let listed = try #require((models["models"] as? [[String: Any]])?.first { $0["name"] as? String == "parts" })

@@ -214,9 +214,9 @@ import Testing
             let times = (0..<clients).map { world.time(of: $0, from: 0) }
             // With start-time fair queueing over several slots, the shares differ by each client's own requests in
             // flight.
-            let most = 2 * (slots + 1) * (longest.max() ?? 0)
+            let maximum = 2 * (slots + 1) * (longest.max() ?? 0)
             let difference = (times.max() ?? 0) - (times.min() ?? 0)
-            #expect(difference <= most, "seed \(seed), round \(round): \(times), longest \(longest), \(slots) slots")
+            #expect(difference <= maximum, "seed \(seed), round \(round): \(times), longest \(longest), \(slots) slots")
             #expect(world.refused.isEmpty)
         }
     }

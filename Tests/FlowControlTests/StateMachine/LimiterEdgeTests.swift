@@ -54,8 +54,8 @@ import Testing
         // for 2 s.
         #expect(counters.waitedNanoseconds == 9_000_000_000)
         #expect(counters.servedNanoseconds == 7_000_000_000)
-        #expect(counters.mostInFlight == 2)
-        #expect(counters.mostWaiting == 3)
+        #expect(counters.peakInFlight == 2)
+        #expect(counters.peakWaiting == 3)
         #expect(counters.admittedAtOnce == 2)
         #expect(counters.admittedAfterWait == 3)
         #expect(counters.released == 3)
@@ -109,10 +109,10 @@ import Testing
         let seconds = (0..<100).map { _ in other.retryAfter().components.seconds }
         #expect(seconds.max() ?? 0 > 5)
         let end = MonotonicInstant(nanoseconds: 1_500_000_000)
-        let answers = [200_000_001, 200_000_000].map { other.prefersYoung(over: $0, at: end) }
+        let answers = [200_000_001, 200_000_000].map { other.prefersYounger(over: $0, at: end) }
         #expect(answers == [true, false])
         // From a wait of five targets on, one slot in four goes to the oldest.
-        let turns = (0..<8).map { _ in other.prefersYoung(over: 1_200_000_000, at: end) }
+        let turns = (0..<8).map { _ in other.prefersYounger(over: 1_200_000_000, at: end) }
         #expect(turns == [true, true, true, false, true, true, true, false])
     }
 
@@ -172,12 +172,12 @@ import Testing
         meter.completed(at: start, interval: 1e9)
         for _ in 0..<10 { meter.arrived(at: start) }
         #expect(meter.isGrowing(at: start + .seconds(8)))
-        #expect(!meter.isSettled(at: start + .seconds(8)))
+        #expect(!meter.isStable(at: start + .seconds(8)))
         var short = LoadMeter(window: 5e8)
         short.completed(at: start, interval: 1e6)
         for _ in 0..<10 { short.arrived(at: start) }
         #expect(!short.isGrowing(at: start + .seconds(8)))
-        #expect(short.isSettled(at: start + .seconds(8)))
+        #expect(short.isStable(at: start + .seconds(8)))
     }
 
     @Test("pressure is the number of arrivals for each completion, and at least 1")
@@ -198,13 +198,13 @@ import Testing
         let start = MonotonicInstant(nanoseconds: 1_000_000_000)
         var meter = LoadMeter(window: 5e8)
         for _ in 0..<3 { meter.departed(at: start) }
-        #expect(!meter.losesPatience(at: start))
+        #expect(!meter.isAbandoned(at: start))
         meter.departed(at: start)
-        #expect(meter.losesPatience(at: start))
+        #expect(meter.isAbandoned(at: start))
         for _ in 0..<120 { meter.arrived(at: start) }
-        #expect(!meter.losesPatience(at: start))
+        #expect(!meter.isAbandoned(at: start))
         meter.departed(at: start)
-        #expect(meter.losesPatience(at: start))
+        #expect(meter.isAbandoned(at: start))
     }
 
     // MARK: Limits

@@ -26,12 +26,12 @@ import Testing
     @Test(
         "long requests get at most two thirds of the slots, and at least one",
         arguments: [(1, 1), (2, 1), (3, 2), (4, 2), (6, 4), (100, 66)])
-    func long(limit: Int, most: Int) {
-        #expect(Self.slots(limit, taken: most - 1, isLong: true).allowsLong)
-        var slots = Self.slots(limit, taken: most, isLong: true)
+    func long(limit: Int, maximum: Int) {
+        #expect(Self.slots(limit, taken: maximum - 1, isLong: true).allowsLong)
+        var slots = Self.slots(limit, taken: maximum, isLong: true)
         #expect(!slots.allowsLong)
         slots.release(isLong: true, held: 0, at: Self.time(1))
-        #expect(slots.allowsLong && slots.longInUse == most - 1 && slots.inUse == most - 1)
+        #expect(slots.allowsLong && slots.longInUse == maximum - 1 && slots.inUse == maximum - 1)
     }
 
     @Test("no wait is predicted while a slot is free, nor without a known time of service")

@@ -25,7 +25,7 @@ import Testing
                     _ = queue.resolve(ticket, with: .failure(.cancelled))
                 }
             default:
-                if let ticket = waiters.first, waiters.count > 20 { queue.setAside(ticket) }
+                if let ticket = waiters.first, waiters.count > 20 { queue.deferTurn(ticket) }
             }
             // Mostly later than the last one, as the limiter requests it, and sometimes earlier.
             let since = now + .nanoseconds(-Int.random(in: -2...60, using: &random))
@@ -70,11 +70,11 @@ import Testing
         // Of client 1 as many as this one has then, and its own waiter.
         #expect(queue.turnsBefore(2) == 3)
         #expect(queue.turnsBefore(1) == 4)
-        queue.setAside(tickets[0])
+        queue.deferTurn(tickets[0])
         #expect(queue.turnsBefore(1) == 3)
         (queue, tickets) = Self.queue(1, 1, 1, 1, 1, 1, 1, 1, 1)
-        queue.setAside(tickets[0])
-        queue.setAside(tickets[1])
+        queue.deferTurn(tickets[0])
+        queue.deferTurn(tickets[1])
         // Seven with turns, and the one that gets the eighth slot.
         #expect(queue.turnsBefore(1) == 8)
     }

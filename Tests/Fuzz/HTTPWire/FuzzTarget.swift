@@ -46,8 +46,8 @@ private func compareHeader(_ input: FuzzInput, _ version: ProxyHeader.Version) {
     case (.needMore, .needMore): break
     case (.malformed, .malformed): break
     case (.header(let header, let size), .header(let other, let otherSize)):
-        let most = version == .one ? ProxyHeader.longestLine : 16 + ProxyHeader.longestRest
-        if header == other, size == otherSize, size == end - 1, size <= most { break }
+        let maximum = version == .one ? ProxyHeader.longestLine : 16 + ProxyHeader.longestRest
+        if header == other, size == otherSize, size == end - 1, size <= maximum { break }
         fail("PROXY header \(version): \(whole) or \(first)", input, [], [])
     default: fail("PROXY header \(version): \(whole) or \(first)", input, [], [])
     }

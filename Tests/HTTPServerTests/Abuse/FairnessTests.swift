@@ -105,12 +105,12 @@ struct FairnessTests {
             }
         }
         let head = "POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 3900000\r\n\r\n"
-        let most = [UInt8](repeating: 1, count: 3_800_000)
+        let maximum = [UInt8](repeating: 1, count: 3_800_000)
         // One after the other: in parallel, the second one above the share of large bodies would wait too.
         let holders = try (1...2).map { count in
             let client = try RawClient(port: probe.port)
             try client.send(head)
-            _ = client.sendInBackground(most)
+            _ = client.sendInBackground(maximum)
             try waitUntil("\(count) have their bytes") { try probe.statistic("bodyBytes") > count * 3_750_000 }
             return client
         }
@@ -176,7 +176,7 @@ struct FairnessTests {
     func arrivedBodies(holding: Holding) throws {
         let probe = try Probe(
             "maxTotalBody=\(32 << 20)", "maxBody=8000000", "minBodyRate=0", "bodyTimeout=600000",
-            "bodyBudgetTimeout=600000", "bodyPatience=600000")
+            "bodyBudgetTimeout=600000", "bodyMemoryTimeout=600000")
         let opening =
             Array("POST /length HTTP/1.1\r\nHost: x\r\n\(holding.fields)\r\n".utf8)
             + [UInt8](repeating: 1, count: 50_000)
@@ -213,7 +213,7 @@ struct FairnessTests {
     func begunBodies() throws {
         let probe = try Probe(
             "maxTotalBody=\(32 << 20)", "maxBody=8000000", "minBodyRate=0", "bodyTimeout=600000",
-            "bodyBudgetTimeout=600000", "bodyPatience=600000")
+            "bodyBudgetTimeout=600000", "bodyMemoryTimeout=600000")
         let head = "POST /length HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
         func chunk(_ size: Int) -> [UInt8] {
             Array("\(String(size, radix: 16))\r\n".utf8) + [UInt8](repeating: 2, count: size) + Array("\r\n".utf8)

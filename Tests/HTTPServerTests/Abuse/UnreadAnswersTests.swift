@@ -92,7 +92,8 @@ struct UnreadAnswersTests {
     @Test("while readers that cannot be closed yet hold all places, probes are answered and other requests wait")
     func probesBesideReaders() throws {
         let probe = try Probe(
-            "loops=1", "maxConnections=20", "reservedConnections=256", "bodyPatience=600000", "headerTimeout=600000")
+            "loops=1", "maxConnections=20", "reservedConnections=256", "bodyMemoryTimeout=600000",
+            "headerTimeout=600000")
         let readers = try (0..<20).map { _ in try reader(probe) }
         try waitUntil("the kernel's share is known") { (try? probe.get("/healthz")) != nil }
         // More requests than reserved places (256, or fewer if few files may be open): the longest waits are refused.
@@ -149,7 +150,7 @@ struct UnreadAnswersTests {
     /// The server gives it a second. Where the test itself is held up for as long, it is tried again.
     @Test("a client that reads a moment late gets the whole answer while a new client waits")
     func smallAtConnectionLimit() throws {
-        let probe = try Probe("loops=1", "maxConnections=1", "bodyPatience=1")
+        let probe = try Probe("loops=1", "maxConnections=1", "bodyMemoryTimeout=1")
         let isWhole = try (0..<10).contains { _ in
             let client = try reader(probe, bytes: 12_000)
             usleep(50_000)

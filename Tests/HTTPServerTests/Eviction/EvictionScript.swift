@@ -74,12 +74,12 @@ struct EvictionScript {
         }
     }
 
-    /// Closes readers while the unread answers exceed `most` bytes. Returns the steps without measurements.
-    mutating func shed(most: Int, mayAsk: Bool = true) -> [ReaderSearch.Step] {
+    /// Closes readers while the unread answers exceed `maximum` bytes. Returns the steps without measurements.
+    mutating func shed(maximum: Int, mayAsk: Bool = true) -> [ReaderSearch.Step] {
         var search = ReaderSearch(mayAsk: mayAsk)
         var steps: [ReaderSearch.Step] = []
         while true {
-            let step = search.next(in: &machine, isExceeded: queued.values.reduce(0, +) > most, now: now)
+            let step = search.next(in: &machine, isExceeded: queued.values.reduce(0, +) > maximum, now: now)
             if case .measure(let id) = step {
                 measure(id)
                 continue

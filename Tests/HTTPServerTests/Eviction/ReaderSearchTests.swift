@@ -17,15 +17,15 @@ import Testing
     @Test("clients that have taken nothing for longest are closed, and no more than needed")
     func longest() {
         var script = Self.idleReaders(bytes: 1000)
-        #expect(script.shed(most: 3000) == [.stop])
-        #expect(script.shed(most: 1500) == [.close(1), .close(2), .stop])
+        #expect(script.shed(maximum: 3000) == [.stop])
+        #expect(script.shed(maximum: 1500) == [.close(1), .close(2), .stop])
     }
 
     @Test("a client that has taken bytes since the last measurement goes behind the others")
     func measured() {
         var script = Self.idleReaders(bytes: 100_000)
         script.queued[1] = 100_000 - EvictionMachine.piece
-        #expect(script.shed(most: 200_000) == [.close(2), .stop])
+        #expect(script.shed(maximum: 200_000) == [.close(2), .stop])
     }
 
     @Test("a small recent answer is spared while there are others")
@@ -33,7 +33,7 @@ import Testing
         var script = Self.idleReaders(bytes: 1000)
         // This one is the slowest, but takes.
         script.queued[1] = 999
-        #expect(script.shed(most: 1000) == [.close(2), .close(3), .stop])
+        #expect(script.shed(maximum: 1000) == [.close(2), .close(3), .stop])
     }
 
     @Test("if only recent readers are left, the other loops are asked first, once")
@@ -42,22 +42,22 @@ import Testing
         script.open(1, 2, in: .answering)
         script.answer(1, 1000)
         script.answer(2, 1000)
-        #expect(script.shed(most: 1000) == [.askOthers])
-        #expect(script.shed(most: 1000) == [.stop])
+        #expect(script.shed(maximum: 1000) == [.askOthers])
+        #expect(script.shed(maximum: 1000) == [.stop])
         script.wait(0.1)
-        #expect(script.shed(most: 1000) == [.stop])
+        #expect(script.shed(maximum: 1000) == [.stop])
         script.wait(0.001)
-        #expect(script.shed(most: 1000) == [.close(1), .stop])
+        #expect(script.shed(maximum: 1000) == [.close(1), .stop])
     }
 
     @Test("recent readers are closed as soon as the other loops have closed theirs")
-    func othersHaveShed() {
+    func otherLoopsAreDone() {
         var script = EvictionScript()
         script.open(1, in: .answering)
         script.answer(1, 1000)
-        #expect(script.shed(most: 0) == [.askOthers])
+        #expect(script.shed(maximum: 0) == [.askOthers])
         script.machine.others = .shed
-        #expect(script.shed(most: 0) == [.close(1), .stop])
+        #expect(script.shed(maximum: 0) == [.close(1), .stop])
     }
 
     @Test("a loop that another one has asked closes no recent reader, and asks no loop")
@@ -65,7 +65,7 @@ import Testing
         var script = EvictionScript()
         script.open(1, in: .answering)
         script.answer(1, 1000)
-        #expect(script.shed(most: 0, mayAsk: false) == [.stop])
-        #expect(script.shed(most: 0) == [.askOthers])
+        #expect(script.shed(maximum: 0, mayAsk: false) == [.stop])
+        #expect(script.shed(maximum: 0) == [.askOthers])
     }
 }

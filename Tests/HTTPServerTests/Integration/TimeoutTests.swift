@@ -136,13 +136,13 @@ struct TimeoutTests {
             try client.send("GET /sleep?ms=300 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             return client
         }
-        var most = 0
+        var maximum = 0
         for _ in 0..<10 {
-            most = max(most, probe.usage.descriptors - probe.baseline.descriptors)
+            maximum = max(maximum, probe.usage.descriptors - probe.baseline.descriptors)
             usleep(10_000)
         }
         // Requests beyond the limit wait in reserved places.
-        #expect((1...24).contains(most), "\(most) connections at once")
+        #expect((1...24).contains(maximum), "\(maximum) connections at once")
         #expect(try probe.statistic("mostSleeping") <= 8)
         for client in clients { #expect(try client.response().text == "slept\n") }
         for client in clients { client.close() }
@@ -151,7 +151,7 @@ struct TimeoutTests {
 
     @Test("bodies beyond the budget wait for their turn, and all are served")
     func budget() throws {
-        let probe = try Probe("maxBody=1000000", "maxTotalBody=2000000", "bodyPatience=600000")
+        let probe = try Probe("maxBody=1000000", "maxTotalBody=2000000", "bodyMemoryTimeout=600000")
         let clients = try (0..<8).map { _ in try RawClient(port: probe.port) }
         let half = [UInt8](repeating: 1, count: 500_000)
         for client in clients { try client.send("POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n") }

@@ -362,10 +362,10 @@ struct ConnectionMachineTests {
     }
 
     @Test("Connection: keep-alive is sent to HTTP/1.0 clients only")
-    func sayKeepAlive() {
+    func sendsKeepAlive() {
         var script = MachineScript()
         let kept = RequestTraits(isHTTP10: true, keepAlive: true)
-        #expect(script.run([.accept(kept), .answer()]).plan?.sayKeepAlive == true)
-        #expect(script.run([.sent, .accept(Self.get), .answer()]).plan?.sayKeepAlive == false)
+        #expect(script.run([.accept(kept), .answer()]).plan?.sendsKeepAlive == true)
+        #expect(script.run([.sent, .accept(Self.get), .answer()]).plan?.sendsKeepAlive == false)
     }
 }

@@ -61,7 +61,7 @@ struct ByteBudgetTests {
             let holder = Body()
             holders.append(holder)
             if budget.take(60 << 10, for: claim, body: ObjectIdentifier(holder)) { continue }
-            _ = budget.changeBeside(16 << 10, beginnings: 16 << 10, .whole)
+            _ = budget.changeBoth(16 << 10, beginnings: 16 << 10, .whole)
         }
         #expect(budget.isShort)
         let good = Body()
@@ -88,7 +88,7 @@ struct ByteBudgetTests {
         #expect(held.count > 400 && budget.isShort)
         // The others wait with the bytes that arrived with their heads.
         var waiting = 0
-        while waiting < 1500, budget.changeBeside(4 << 10, beginnings: 4 << 10, .whole) { waiting += 1 }
+        while waiting < 1500, budget.changeBoth(4 << 10, beginnings: 4 << 10, .whole) { waiting += 1 }
         #expect(waiting == 1500)
         for _ in 0..<80 { #expect(budget.take(64 << 10, for: .large, body: ObjectIdentifier(good))) }
         #expect(budget.used <= (64 - 20) << 20)
@@ -105,7 +105,7 @@ struct ByteBudgetTests {
         #expect(budget.take(50, for: .small, body: ObjectIdentifier(one)))
         #expect(!budget.take(50, for: .small, body: ObjectIdentifier(two)))
         #expect(budget.isShort)
-        _ = budget.changeBeside(-10)
+        _ = budget.changeBoth(-10)
         #expect(!budget.isShort && budget.releases == 1)
         #expect(!budget.take(50, for: .small, body: ObjectIdentifier(two)), "the first may still overdraw")
         let other = ByteBudget(total: 300, largest: 100)
@@ -171,18 +171,18 @@ struct ByteBudgetTests {
     func beside() {
         let budget = ByteBudget(total: 32 << 20, largest: 8 << 20)
         let mebibyte = 1 << 20
-        #expect(budget.changeBeside(12 * mebibyte, .half))
-        #expect(!budget.changeBeside(1, .half))
-        #expect(budget.changeBeside(18 * mebibyte, beginnings: 4 * mebibyte, .whole))
-        #expect(!budget.changeBeside(1, beginnings: 1, .whole) && budget.changeBeside(mebibyte, .whole))
-        #expect(!budget.changeBeside(0, beginnings: 1, .whole), "a head becomes the beginning of a body")
-        #expect(budget.changeBeside(-mebibyte, beginnings: -1) && budget.changeBeside(1, beginnings: 1, .whole))
-        #expect(budget.changeBeside(2 * mebibyte - 1, .whole) && !budget.changeBeside(1, .whole))
-        #expect(budget.changeBeside(5, .unbounded) && budget.used == 32 * mebibyte + 5)
+        #expect(budget.changeBoth(12 * mebibyte, .half))
+        #expect(!budget.changeBoth(1, .half))
+        #expect(budget.changeBoth(18 * mebibyte, beginnings: 4 * mebibyte, .whole))
+        #expect(!budget.changeBoth(1, beginnings: 1, .whole) && budget.changeBoth(mebibyte, .whole))
+        #expect(!budget.changeBoth(0, beginnings: 1, .whole), "a head becomes the beginning of a body")
+        #expect(budget.changeBoth(-mebibyte, beginnings: -1) && budget.changeBoth(1, beginnings: 1, .whole))
+        #expect(budget.changeBoth(2 * mebibyte - 1, .whole) && !budget.changeBoth(1, .whole))
+        #expect(budget.changeBoth(5, .unbounded) && budget.used == 32 * mebibyte + 5)
         // Even with a small total, some can wait.
         let small = ByteBudget(total: 64 << 10, largest: 64 << 10)
-        #expect(small.changeBeside(16 << 10, beginnings: 16 << 10, .whole))
-        #expect(!small.changeBeside(1, beginnings: 1, .whole))
+        #expect(small.changeBoth(16 << 10, beginnings: 16 << 10, .whole))
+        #expect(!small.changeBoth(1, beginnings: 1, .whole))
     }
 
     @Test("released bytes wake the refused bodies once")
@@ -230,10 +230,10 @@ struct ByteBudgetTests {
     func half() {
         let budget = ByteBudget(total: 100, largest: 40)
         let one = Body()
-        #expect(budget.take(50, for: .small, body: ObjectIdentifier(one)) && !budget.isHalfTaken)
-        #expect(budget.take(1, for: .small, body: ObjectIdentifier(one)) && budget.isHalfTaken)
-        _ = budget.changeBeside(-1)
-        #expect(!budget.isHalfTaken)
+        #expect(budget.take(50, for: .small, body: ObjectIdentifier(one)) && !budget.isHalfUsed)
+        #expect(budget.take(1, for: .small, body: ObjectIdentifier(one)) && budget.isHalfUsed)
+        _ = budget.changeBoth(-1)
+        #expect(!budget.isHalfUsed)
         budget.trim(-7, body: ObjectIdentifier(one))
         #expect(budget.used == 50, "nothing is taken by giving back")
     }

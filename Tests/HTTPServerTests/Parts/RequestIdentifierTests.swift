@@ -10,7 +10,7 @@ struct RequestIdentifierTests {
         for _ in 0..<100_000 {
             let next = identifiers.next()
             #expect(next.utf8.count == 15)
-            #expect(RequestIdentifier.isSane(next))
+            #expect(RequestIdentifier.isUsable(next))
             seen.insert(next)
         }
         #expect(seen.count == 100_000)
@@ -32,7 +32,7 @@ struct RequestIdentifierTests {
             String(repeating: "x", count: 128),
         ])
     func sane(text: String) {
-        #expect(RequestIdentifier.isSane(text))
+        #expect(RequestIdentifier.isUsable(text))
     }
 
     @Test(
@@ -42,6 +42,6 @@ struct RequestIdentifierTests {
             String(repeating: "x", count: 129),
         ])
     func insane(text: String) {
-        #expect(!RequestIdentifier.isSane(text))
+        #expect(!RequestIdentifier.isUsable(text))
     }
 }

@@ -65,7 +65,7 @@ struct TimerWheelTests {
                     model[id] = nil
                 }
                 #expect(model.values.allSatisfy { $0 + 20 > now }, "seed \(seed)")
-                if let next = wheel.untilNext(now: now), let first = model.values.min() {
+                if let next = wheel.timeUntilNext(now: now), let first = model.values.min() {
                     #expect(now + next <= first + 20, "seed \(seed)")
                 }
             default:

@@ -21,11 +21,11 @@ struct WaitingBodiesTests {
         var waiting = WaitingBodies()
         for id in Int32(0)..<4 { waiting.append(id, .large) }
         #expect(!waiting.isAsking && waiting.next() == nil && waiting.count == 4)
-        waiting.roomCameBack()
+        waiting.memoryFreed()
         #expect(waiting.isAsking)
         #expect(ask(&waiting) { $0 == 1 ? nil : .large } == [0, 1, 2, 3])
         #expect(!waiting.isAsking && waiting.count == 3)
-        waiting.roomCameBack()
+        waiting.memoryFreed()
         #expect(ask(&waiting) { _ in nil } == [0, 2, 3] && waiting.count == 0)
     }
 
@@ -35,12 +35,12 @@ struct WaitingBodiesTests {
         for id in Int32(0)..<1000 { waiting.append(id, .large) }
         waiting.append(5000, .small)
         waiting.append(5001, .arrived)
-        waiting.roomCameBack()
+        waiting.memoryFreed()
         #expect(ask(&waiting) { $0 < 1000 ? .large : nil }.prefix(4) == [5000, 0, 5001, 1])
         waiting = WaitingBodies()
         for id in Int32(0)..<1000 { waiting.append(id, .small) }
         waiting.append(5000, .large)
-        waiting.roomCameBack()
+        waiting.memoryFreed()
         #expect(ask(&waiting) { $0 < 1000 ? .small : nil }.prefix(2) == [0, 5000])
     }
 
@@ -51,7 +51,7 @@ struct WaitingBodiesTests {
         waiting.append(5000, .large)
         waiting.append(5001, .small)
         waiting.append(5002, .large)
-        waiting.roomCameBack()
+        waiting.memoryFreed()
         #expect(ask(&waiting) { $0 < 1000 ? .beginning : nil }.prefix(5) == [5001, 5000, 0, 5002, 1])
         #expect(waiting.count == 1000 && waiting.first { _ in true } != nil)
         waiting.append(5000, .large)
@@ -65,7 +65,7 @@ struct WaitingBodiesTests {
         for id in Int32(100)..<200 { waiting.append(id, .small) }
         var asked: Set<Int32> = []
         for _ in 0..<4 {
-            waiting.roomCameBack()
+            waiting.memoryFreed()
             let round = ask(&waiting) { $0 < 100 ? .large : .small }
             #expect(round.count == 64 && Set(round).count == 64)
             asked.formUnion(round)
@@ -82,7 +82,7 @@ struct WaitingBodiesTests {
         waiting.append(3, .small)
         #expect(waiting.count == 3)
         #expect(waiting.first { _ in true } == 1 && waiting.first { $0 > 1 } == 2 && waiting.first { $0 > 3 } == nil)
-        waiting.roomCameBack()
+        waiting.memoryFreed()
         #expect(ask(&waiting) { _ in nil } == [2, 1, 3])
     }
 
@@ -97,7 +97,7 @@ struct WaitingBodiesTests {
             case 0:
                 waiting.remove(id)
                 members.remove(id)
-            case 1: waiting.roomCameBack()
+            case 1: waiting.memoryFreed()
             case 2:
                 if let next = waiting.next() {
                     #expect(members.remove(next) != nil, "seed \(seed)")

@@ -26,7 +26,7 @@ import Testing
             if hasGone { wasReadLate.store(true, ordering: .releasing) }
             return text
         }
-        func letGo() {
+        func releaseMemory() {
             if isGone.exchange(true, ordering: .acquiringAndReleasing) {
                 wasReadLate.store(true, ordering: .releasing)
             }

@@ -43,7 +43,7 @@ internal import WireFormats
         gate.open()
         for task in [first] + tasks { try await task.value }
         #expect(notes.all.first == "light" && notes.all.count == 51)
-        #expect(queue.snapshot.mostInFlightEver == 1)
+        #expect(queue.snapshot.maximumInFlightEver == 1)
     }
 
     @Test("no more jobs run at once than the queue has places, and long work leaves one for others")
@@ -65,7 +65,7 @@ internal import WireFormats
         #expect(running.value.load(ordering: .relaxed) == 2)
         gate.open(6)
         for task in tasks { try await task.value }
-        #expect(queue.snapshot.mostInFlightEver == 3)
+        #expect(queue.snapshot.maximumInFlightEver == 3)
         await Self.expectRest(queue)
     }
 
@@ -188,7 +188,7 @@ internal import WireFormats
 }
 
 extension LimiterSnapshot {
-    fileprivate var mostInFlightEver: Int { counters.mostInFlight }
+    fileprivate var maximumInFlightEver: Int { counters.peakInFlight }
 }
 
 extension SystemThread {

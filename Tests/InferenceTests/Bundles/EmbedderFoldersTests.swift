@@ -16,11 +16,11 @@ import Testing
         let folder = try TemporaryFolder()
         let path = try folder.write(["model.onnx": ""].merging(files) { $1 })
         var configuration = ModelConfiguration()
-        let most = outputs.compactMap { $0.1.elementCount }.max() ?? 0
+        let maximum = outputs.compactMap { $0.1.elementCount }.max() ?? 0
         configuration.engine = FakeEngine(
             inputs: [TensorPort(name: "pixel_values", elementType: .float32, shape: [-1, 3, 32, 32])],
             outputs: outputs.map { TensorPort(name: $0.0, elementType: .float32, shape: $0.1) },
-            answer: (0..<most).map(Float.init).withUnsafeBytes { Array($0) })
+            answer: (0..<maximum).map(Float.init).withUnsafeBytes { Array($0) })
         return try await Model.load(contentsOf: path, configuration: configuration)
     }
 

@@ -50,10 +50,10 @@ import Testing
             ("yolov8", "yolov8", "fractions"), ("yolov10", "yolo-end-to-end", "300 rows"), ("fcos", "fcos", "offset"),
             ("fcos_maps", "fcos", "units"), ("retinanet", "retinanet", "priors"),
         ])
-    func shapesOfCOCOsClasses_areLikely(_ name: String, _ layout: String, _ doubt: String) throws {
+    func shapesOfCOCOsClasses_areLikely(_ name: String, _ layout: String, _ caveat: String) throws {
         let found = try Self.derivation(name, "../family-shapes/\(name).onnx")
         let line = try #require(found.provenance.lines.first { $0.name == "outputs.layout" }, "\(found.provenance)")
-        #expect(line.value == "\"\(layout)\"" && line.key.contains("likely, but") && line.key.contains(doubt))
+        #expect(line.value == "\"\(layout)\"" && line.key.contains("likely, but") && line.key.contains(caveat))
         #expect(found.provenance.missing.contains { $0.hasPrefix("layout: \"\(layout)\"") })
     }
 

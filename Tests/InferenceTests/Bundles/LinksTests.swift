@@ -197,7 +197,7 @@ import Testing
         #expect(status.serving == nil && status.view.machine.plan.serve == nil)
         #expect(problem.contains("rollout.json is a link that leads out") && problem.contains("external_links"))
         let error = await #expect(throws: InferenceError.self) { try await repository.model(named: "v") }
-        #expect(repository.reasonNoneServes(of: "v") == problem && !repository.isReady())
+        #expect(repository.reasonAgainstAll(of: "v") == problem && !repository.isReady())
         #expect(repository.missing(for: .all).map(\.state) == [.failed(reason: problem)])
         for text in log + [problem, error?.message ?? ""] { #expect(!text.contains("root"), "\(text)") }
         #expect(!problem.contains(folder.url.path) && error?.message.contains(folder.url.path) == false)

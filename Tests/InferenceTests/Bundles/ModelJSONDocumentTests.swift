@@ -37,7 +37,7 @@ import Testing
                 "Tests/Fixtures/observations/zeroshot/classes.safetensors"),
             to: folder.url.appendingPathComponent("classes.safetensors"))
         let set = try #require(ExampleSet(dimension: 2, labels: ["bolt"], rows: [[1, 0]], classes: [0]))
-        try Data(TaughtFile.bytes(of: try #require(TaughtHead(.nearestMean, set)))).write(
+        try Data(TaughtFile.bytes(of: try #require(TaughtClassifier(.nearestMean, set)))).write(
             to: folder.url.appendingPathComponent("taught.safetensors"))
         let path = try folder.write(["model.json": example])
         #expect(throws: Never.self) { try ModelBundle(path: path) }

@@ -36,12 +36,13 @@ import Testing
         """.write(to: folder.url.appendingPathComponent("model.json"), atomically: true, encoding: .utf8)
         let pipeline = try #require(try ModelBundle(path: folder.url.path).manifest?.pipeline)
         #expect(pipeline.threshold == 0.5 && pipeline.iou == 0.3 && pipeline.classes == ["car", "7"])
-        #expect(pipeline.most == 9 && pipeline.tiles?.size == 640 && pipeline.tiles?.overlap == 0.2)
+        #expect(pipeline.maximum == 9 && pipeline.tiles?.size == 640 && pipeline.tiles?.overlap == 0.2)
         #expect(pipeline.models == ["d", "p2", "e"])
         let stages = pipeline.allStages
         #expect(stages.map(\.name) == ["plate", "face-1_x"])
         #expect(stages.map(\.path) == ["pipeline.each[0]", "pipeline.each[0].each[0]"])
-        #expect(stages[0].task == .detect && stages[0].top == 3 && stages[0].most == 2 && stages[0].classes == ["car"])
+        #expect(
+            stages[0].task == .detect && stages[0].top == 3 && stages[0].maximum == 2 && stages[0].classes == ["car"])
         #expect(stages[0].crop.margin == 0.1 && stages[0].crop.isSquare && stages[0].crop.isMasked)
         #expect(stages[1].crop.alignsFivePoints && stages[1].crop.side == 160)
     }

@@ -115,7 +115,7 @@ import Testing
         let path = folder.url.path + "/file.bin"
         try kind.make(path)
         #expect(throws: FileFailure.self) { _ = try OpenFile(path) }
-        guard case .failure(let problem) = BundleFile.read(path, most: 100) else {
+        guard case .failure(let problem) = BundleFile.read(path, maximum: 100) else {
             Issue.record("it was read")
             return
         }
@@ -145,7 +145,7 @@ import Testing
             try kind.make(folder.url.path + "/bundle\(index)/m.onnx")
             try kind.make(folder.url.path + "/bare\(index).onnx")
         }
-        for _ in 0..<2 where try watcher.scan() { try await watcher.takeIn() }
+        for _ in 0..<2 where try watcher.scan() { try await watcher.applyChanges() }
         #expect(
             events.all.sorted()
                 == ["left alone bare0", "left alone bare1", "left alone bare2"]

@@ -8,13 +8,13 @@ import Testing
 /// Bundles with `"taught": "taught.safetensors"`: the answers equal those of the taught model, and damaged files are
 /// problems.
 @Suite struct TaughtClassesTests {
-    private static func heads() throws -> [TaughtHead] {
+    private static func heads() throws -> [TaughtClassifier] {
         var random = SplitMix(seed: 4)
         let rows = (0..<12).map { _ in (0..<4).map { _ in Float.random(in: -1...1, using: &random) } }
         let set = try #require(
             ExampleSet(dimension: 4, labels: ["bolt", "nut", "ネジ"], rows: rows, classes: (0..<12).map { $0 / 4 }))
         return try TeachingMethod.allCases.flatMap { method in
-            var known = try #require(TaughtHead(method, set))
+            var known = try #require(TaughtClassifier(method, set))
             let unknown = known
             known.threshold = 0.3
             return [unknown, known]
@@ -58,7 +58,7 @@ import Testing
         for head in try Self.heads() {
             let model = try await Self.load(TaughtFile.bytes(of: head), more).get()
             #expect(model.isImageClassifier && model.description.classLabels == ["bolt", "nut", "ネジ"])
-            #expect(model.taughtHead == head)
+            #expect(model.taughtClassifier == head)
             let result = try await model.classification(of: Self.picture(), top: 3)
             let expected = try #require(head.answer(embedding))
             #expect(result.taught == TaughtMark(distance: expected.distance, isKnown: expected.isKnown))
@@ -136,7 +136,7 @@ import Testing
             try await Self.problems(changed("\"shape\":[3,4]", "\"shape\":[4,3]")))
         expect("a label has no control characters", try await Self.problems(changed("bolt", #"b\rt"#)))
         let twice = try #require(
-            TaughtHead(
+            TaughtClassifier(
                 method: .nearestMean, labels: ["nut", "nut"], dimension: 1, center: [0], means: [1, -1], weights: [],
                 intercepts: [], examples: [], exampleClasses: [], threshold: nil))
         expect("has the label \"nut\" twice", try await Self.problems(TaughtFile.bytes(of: twice)))

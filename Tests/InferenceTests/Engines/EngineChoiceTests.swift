@@ -56,7 +56,7 @@ struct EngineChoiceTests {
         let engine = engine(openVINO, onnxRuntime)
         let opened = try engine.open(source)
         #expect(opened.use?.name == "openvino" && opened.use?.reason == nil)
-        try #require(opened.question).settle(nil)
+        try #require(opened.question).decide(nil)
         #expect(try engine.open(source).question == nil)
         #expect(try engine.open(source).use?.name == "openvino")
     }
@@ -64,7 +64,7 @@ struct EngineChoiceTests {
     @Test("an ONNX file that OpenVINO computes wrongly runs on ONNX Runtime from then on")
     func whatTheFirstEngineComputesWronglyRunsOnTheSecondFromThenOn() throws {
         let engine = engine(openVINO, onnxRuntime)
-        try #require(try engine.open(source).question).settle("computes it wrongly: 2 instead of 1")
+        try #require(try engine.open(source).question).decide("computes it wrongly: 2 instead of 1")
         let opened = try engine.open(source)
         #expect(opened.use?.name == "onnxruntime" && opened.question == nil)
         #expect(opened.use?.reason == "OpenVINO computes it wrongly: 2 instead of 1")
@@ -100,7 +100,7 @@ struct EngineChoiceTests {
                 == "other builds of the engines ran it on ONNX Runtime, because OpenVINO cannot read it: no LinearClassifier"
         )
         // The load check's process makes the decision: the daemon's own load must report the change too.
-        try #require(opened.question).settle(nil)
+        try #require(opened.question).decide(nil)
         let again = try engine(ScriptedEngine("OpenVINO 2"), onnxRuntime).open(source)
         #expect(again.question == nil && again.use?.reason == opened.use?.reason)
     }
@@ -108,7 +108,7 @@ struct EngineChoiceTests {
     /// A user's own library may have the same version as the included one.
     @Test("another build of the same version of ONNX Runtime causes a new choice of engine")
     func anotherBuildOfAnEngineOpensTheQuestionAgain() throws {
-        try #require(try engine(openVINO, onnxRuntime).open(source).question).settle(nil)
+        try #require(try engine(openVINO, onnxRuntime).open(source).question).decide(nil)
         #expect(try engine(openVINO, onnxRuntime).open(source).question == nil)
         #expect(try engine(openVINO, ScriptedEngine("ONNX Runtime 1", build: "2")).open(source).question != nil)
     }
@@ -116,7 +116,7 @@ struct EngineChoiceTests {
     @Test("a file with other contents under the same name gets a separate choice of engine")
     func theChoiceIsOfTheContents() throws {
         let engine = engine(openVINO, onnxRuntime)
-        try #require(try engine.open(source).question).settle("computes it wrongly")
+        try #require(try engine.open(source).question).decide("computes it wrongly")
         try folder.write(["model.onnx": "another model \(UUID().uuidString)"])
         #expect(try engine.open(source).use?.name == "openvino")
     }

@@ -172,7 +172,7 @@ import Testing
         let budget = DecodeBudget()
         let total = 40 * mebibyte
         budget.use(total: total)
-        let most = Guarded(0)
+        let maximum = Guarded(0)
         let ended = await withTaskGroup(of: String.self) { group in
             for number in 0..<600 {
                 var random = SplitMix(seed: seed &+ UInt64(number))
@@ -184,7 +184,7 @@ import Testing
                         let claim = Claim(client: UInt64(number % 5))
                         let room = try await budget.take(bytes, for: claim, until: deadline)
                         let used = budget.usage.used
-                        most.withLock { $0 = max($0, used) }
+                        maximum.withLock { $0 = max($0, used) }
                         await Task.yield()
                         room?.release()
                         return "decoded"
@@ -198,7 +198,7 @@ import Testing
             for await end in group { ended[end, default: 0] += 1 }
             return ended
         }
-        #expect(most.withLock { $0 } <= total, "seed \(seed)")
+        #expect(maximum.withLock { $0 } <= total, "seed \(seed)")
         #expect((ended["decoded"] ?? 0) >= 600 - 86 && ended.values.reduce(0, +) == 600, "seed \(seed): \(ended)")
         #expect(ended["cancelled"] == nil && budget.usage.used == 0 && budget.usage.waiting == 0, "seed \(seed)")
     }

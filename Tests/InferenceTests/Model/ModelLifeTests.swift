@@ -23,7 +23,8 @@ import Testing
             let situations = names.compactMap { versions[$0] }.enumerated().map { index, machine in
                 VersionSituation(
                     policy: .eager, isReady: machine.model != nil, hasFailed: machine.failure != nil,
-                    isHeldBack: machine.isHeldBack, mayServe: rollout.mayServe(names[index], digest: "d\(names[index])")
+                    isManuallyUnloaded: machine.isManuallyUnloaded,
+                    mayServe: rollout.mayServe(names[index], digest: "d\(names[index])")
                 )
             }
             return VersionSituation.answering(situations).map { (names[$0], situations[$0].isReady) }
@@ -62,7 +63,7 @@ import Testing
             if life.rollout.plan.candidate?.version == version, life.versions[version]?.model == nil {
                 events = [.candidateFailed(reason: "no")]
             }
-        case 4: _ = life.versions[version]?.unload(holdsBack: random.chance(50))
+        case 4: _ = life.versions[version]?.unload(unloadsManually: random.chance(50))
         case 5:
             var plan = RolloutPlan()
             plan.serve = random.chance(70) ? version : nil

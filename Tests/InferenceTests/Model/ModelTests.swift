@@ -80,7 +80,7 @@ import Testing
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<200 { group.addTask { _ = try? await model.prediction(from: input) } }
         }
-        #expect(engine.most <= 2)
+        #expect(engine.maximum <= 2)
         #expect(engine.started == 200 + 2)  // and the warm-up of both
         #expect(model.limiter.snapshot.inFlight == 0)
     }

@@ -141,7 +141,7 @@ import Testing
         try await until { model.limiter.snapshot.inFlight == 6 }
         for _ in 0..<6 { try await until { engine.endOne() } }
         for task in tasks { _ = try await task.value }
-        #expect(engine.most == 1)
+        #expect(engine.maximum == 1)
         #expect(model.statistics.success.count == 6 && model.statistics.failure.count == 0)
         _ = _folder
     }

@@ -12,7 +12,7 @@ import Testing
     private final class Tries: Sendable {
         struct State {
             var tried: [Int] = []
-            var under = 0, most = 0
+            var under = 0, maximum = 0
         }
 
         let state = Mutex(State())
@@ -27,7 +27,7 @@ import Testing
             state.withLock { state in
                 state.tried.append(rows)
                 state.under += 1
-                state.most = max(state.most, state.under)
+                state.maximum = max(state.maximum, state.under)
             }
             if slow.contains(rows) { gate.wait() }
             state.withLock { $0.under -= 1 }
@@ -79,7 +79,7 @@ import Testing
         #expect(tries.tried.count == 2)
         for _ in 0..<count { tries.gate.signal() }
         for task in waiting { _ = try await task.value }
-        #expect(tries.state.withLock { $0.most } == 1)
+        #expect(tries.state.withLock { $0.maximum } == 1)
         #expect(tries.tried.sorted() == [1] + (100..<100 + count))
     }
 

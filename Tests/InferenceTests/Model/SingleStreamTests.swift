@@ -205,7 +205,7 @@ import Testing
         let engine = FakeEngine(endsAtOnce: false, threads: 4), folder = try TemporaryFolder()
         let runtime = #"{ "warmup": { "runs": 0 } }"#
         let model = try await load(
-            engine, singleStream: .automatic(threads: 4, mostResident: 4096), runtime: runtime, folder)
+            engine, singleStream: .automatic(threads: 4, maximumResident: 4096), runtime: runtime, folder)
         for _ in 0..<12 {
             let task = Task { try await predict(model) }
             for _ in 0..<2000 where engine.running < 1 { try await Task.sleep(for: .milliseconds(5)) }

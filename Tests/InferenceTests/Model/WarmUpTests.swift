@@ -31,11 +31,11 @@ import Testing
         return try await Model.load(contentsOf: path, configuration: configuration)
     }
 
-    private func engine(outputs: Shape = [-1, 3], mostItems: Int = .max) -> FakeEngine {
+    private func engine(outputs: Shape = [-1, 3], maximumItems: Int = .max) -> FakeEngine {
         FakeEngine(
             inputs: [TensorPort(name: "image", elementType: .float32, shape: [-1, 2, 2, 3])],
             outputs: [TensorPort(name: "scores", elementType: .float32, shape: outputs)], requestCount: 2,
-            answer: [UInt8](repeating: 0, count: 12), mostItems: mostItems)
+            answer: [UInt8](repeating: 0, count: 12), maximumItems: maximumItems)
     }
 
     @Test(
@@ -82,17 +82,17 @@ import Testing
     /// A model that compiles may still not run: a load detects this, not the first full batch.
     @Test("a load tries the largest batch, and fails where the model cannot run so many items")
     func theLargestBatchIsTriedBeforeTheModelIsReady() async throws {
-        let good = engine(mostItems: 4)
+        let good = engine(maximumItems: 4)
         _ = try await load("{ \"batch\": 4, \"warmup\": { \"image\": \"a.png\", \"runs\": 2 } }", engine: good)
         #expect(good.state.withLock { $0.items } == [1, 1, 1, 1, 4, 4])
         let error = await #expect(throws: InferenceError.self) {
-            _ = try await load("{ \"batch\": 4 }", engine: engine(mostItems: 3))
+            _ = try await load("{ \"batch\": 4 }", engine: engine(maximumItems: 3))
         }
         let message =
             "runtime.batch: is 4, but the model does not run on 4 items: the engine could not run the inference: "
             + "too many items: 4"
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
-        _ = try await load("{ \"batch\": 4, \"warmup\": { \"runs\": 0 } }", engine: engine(mostItems: 3))
+        _ = try await load("{ \"batch\": 4, \"warmup\": { \"runs\": 0 } }", engine: engine(maximumItems: 3))
     }
 
     @Test("a batch setting is refused where an output of the model has no batch axis")

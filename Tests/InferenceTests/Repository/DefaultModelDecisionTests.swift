@@ -7,21 +7,21 @@ import Testing
     typealias Candidate = DefaultModel.Candidate
 
     private static let ready = Candidate(isReady: true, isDeclared: true)
-    private static let toCome = Candidate(isDeclared: true, isToCome: true)
-    private static let undetermined = Candidate(isUndetermined: true, isToCome: true)
+    private static let awaited = Candidate(isDeclared: true, isExpected: true)
+    private static let undetermined = Candidate(isUndetermined: true, isExpected: true)
     private static let failed = Candidate(isDeclared: true)
-    private static let comingBack = Candidate(isDeclared: true, isComingBack: true)
+    private static let comingBack = Candidate(isDeclared: true, isRetrying: true)
     private static let undecided = Candidate(isReady: true, isDeclared: true, isUndecided: true)
     private static let other = Candidate()
 
     /// The decision, which must not depend on the order of the models.
     private func decide(
-        _ purpose: DefaultModel.Purpose = .classification, configured: String = "", settled: String? = nil,
+        _ purpose: DefaultModel.Purpose = .classification, configured: String = "", resolved: String? = nil,
         _ models: [String: Candidate]
     ) throws -> DefaultModel {
         let names = models.keys.sorted()
         let results = [names, names.reversed()].map { names in
-            var decision = DefaultModel.Decision(purpose, configured: configured, settled: settled)
+            var decision = DefaultModel.Decision(purpose, configured: configured, resolved: resolved)
             for name in names { decision.consider(name, models[name] ?? Self.other) }
             return decision.result
         }
@@ -37,13 +37,13 @@ import Testing
             #expect(try decide(purpose, ["a": Self.other]) == .none)
             #expect(try decide(purpose, ["a": Self.undecided, "b": Self.undecided]) == .undecided("a"))
             #expect(try decide(purpose, ["a": Self.undecided, "b": Self.failed]) == .model("b", isAvailable: false))
-            #expect(try decide(purpose, ["a": Self.failed, "b": Self.toCome]) == .model("b", isAvailable: true))
-            #expect(try decide(purpose, ["a": Self.toCome, "b": Self.ready]) == .model("b", isAvailable: true))
+            #expect(try decide(purpose, ["a": Self.failed, "b": Self.awaited]) == .model("b", isAvailable: true))
+            #expect(try decide(purpose, ["a": Self.awaited, "b": Self.ready]) == .model("b", isAvailable: true))
             #expect(try decide(purpose, ["b": Self.ready, "a": Self.ready]) == .model("a", isAvailable: true))
         }
         // The task of a lazy model without model.json is known only after loading; classifiers have files with labels.
         #expect(try decide(task, ["a": Self.undetermined, "b": Self.failed]) == .model("a", isAvailable: true))
-        #expect(try decide(task, ["a": Self.undetermined, "b": Self.toCome]) == .model("b", isAvailable: true))
+        #expect(try decide(task, ["a": Self.undetermined, "b": Self.awaited]) == .model("b", isAvailable: true))
         #expect(try decide(.classification, ["a": Self.undetermined]) == .none)
     }
 
@@ -53,7 +53,7 @@ import Testing
             #expect(
                 try decide(configured: "b", ["a": Self.ready, "b": candidate]) == .model("b", isAvailable: true))
         }
-        #expect(try decide(configured: "none", settled: "a", ["a": Self.ready]) == .model("none", isAvailable: true))
+        #expect(try decide(configured: "none", resolved: "a", ["a": Self.ready]) == .model("none", isAvailable: true))
     }
 
     @Test("a configured model is the default of its task; for another task, another model is chosen")
@@ -69,12 +69,12 @@ import Testing
 
     @Test("a resolved default stays while ready, loadable or retried; otherwise a ready model takes over")
     func aSettledClassifier_staysAsLongAsItCanBeAsked() throws {
-        for candidate in [Self.ready, Self.toCome, Self.comingBack] {
-            #expect(try decide(settled: "b", ["a": Self.ready, "b": candidate]) == .model("b", isAvailable: true))
+        for candidate in [Self.ready, Self.awaited, Self.comingBack] {
+            #expect(try decide(resolved: "b", ["a": Self.ready, "b": candidate]) == .model("b", isAvailable: true))
         }
         for candidate in [Self.failed, Self.undecided, Self.other] {
-            #expect(try decide(settled: "b", ["a": Self.ready, "b": candidate]) == .model("a", isAvailable: true))
+            #expect(try decide(resolved: "b", ["a": Self.ready, "b": candidate]) == .model("a", isAvailable: true))
         }
-        #expect(try decide(settled: "b", ["b": Self.failed]) == .model("b", isAvailable: false))
+        #expect(try decide(resolved: "b", ["b": Self.failed]) == .model("b", isAvailable: false))
     }
 }

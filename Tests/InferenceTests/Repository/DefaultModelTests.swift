@@ -18,15 +18,15 @@ import Testing
         let labels = "a\nb\nc\nd\n"
         try folder.write(["m/model.json": classifier, "m/m.onnx": "", "m/labels.txt": labels])
         let (repository, _) = try Bundles.repository(folder)
-        #expect(repository.defaultClassifier == "m" && repository.settleDefault() == nil)
+        #expect(repository.defaultClassifier == "m" && repository.resolveDefault() == nil)
         try folder.write(["a/model.json": classifier, "a/m.onnx": "", "a/labels.txt": labels])
         try repository.discover()
-        #expect(repository.defaultClassifier == "m" && repository.settleDefault() == nil)
+        #expect(repository.defaultClassifier == "m" && repository.resolveDefault() == nil)
         try FileManager.default.removeItem(at: folder.url.appendingPathComponent("m"))
         try repository.discover()
-        let change = repository.settleDefault()
+        let change = repository.resolveDefault()
         #expect(change?.before == "m" && change?.now == "a")
-        #expect(repository.settleDefault() == nil)
+        #expect(repository.resolveDefault() == nil)
     }
 
     /// A model.json with `$decide` is incomplete: its model serves only requests that name it.
@@ -82,11 +82,11 @@ import Testing
         try write("a", load: "lazy")
         try write("b", load: "eager")
         let engine = FakeEngine(
-            inputs: [TensorPort(name: "x", elementType: .float32, shape: [1, 2, 2, 1])], mostModels: 2)
+            inputs: [TensorPort(name: "x", elementType: .float32, shape: [1, 2, 2, 1])], maximumModels: 2)
         let (repository, _) = try Bundles.repository(folder, engine: engine, idle: .nanoseconds(1))
         await repository.loadEager()
         _ = try await repository.model(named: "a")
-        #expect(repository.settleDefault() == nil && repository.defaultClassifier == "a")
+        #expect(repository.resolveDefault() == nil && repository.defaultClassifier == "a")
         repository.unloadIdle()
         #expect(repository.defaultClassifier == "a")
         // Another model uses its threads now.
@@ -94,7 +94,7 @@ import Testing
         try repository.discover()
         await repository.loadEager()
         await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "a") }
-        #expect(repository.defaultClassifier == "a" && repository.settleDefault() == nil)
+        #expect(repository.defaultClassifier == "a" && repository.resolveDefault() == nil)
         // An unload is intentional.
         try repository.unload("a")
         #expect(repository.defaultClassifier == "b")

@@ -145,11 +145,11 @@ import Testing
         for index in 0..<16 {
             try folder.write(["m\(index)/model.json": Bundles.manifest(), "m\(index)/m.onnx": ""])
         }
-        let reading = Mutex((now: 0, most: 0))
+        let reading = Mutex((now: 0, maximum: 0))
         let engine = FakeEngine(onRead: {
             reading.withLock { reading in
                 reading.now += 1
-                reading.most = max(reading.most, reading.now)
+                reading.maximum = max(reading.maximum, reading.now)
             }
             usleep(5_000)
             reading.withLock { $0.now -= 1 }
@@ -165,8 +165,8 @@ import Testing
             }
             for await isReady in group { #expect(isReady) }
         }
-        let most = reading.withLock { $0.most }
-        #expect(most <= limit && most >= 1, "\(most) at once")
+        let maximum = reading.withLock { $0.maximum }
+        #expect(maximum <= limit && maximum >= 1, "\(maximum) at once")
     }
 
     /// Four models, the first of which hangs in its load check until the test releases it.
@@ -332,7 +332,7 @@ import Testing
         #expect(repository.records.map { "\($0.name) \($0.state.name)" } == ["a ready", "stalled failed", "z ready"])
         let watcher = try RepositoryWatcher(repository)
         try folder.write(["b.onnx": ""])
-        for _ in 0..<3 where try watcher.scan() { try await watcher.takeIn() }
+        for _ in 0..<3 where try watcher.scan() { try await watcher.applyChanges() }
         await repository.reloadAll()
         #expect(repository.records.map(\.state.name) == ["ready", "ready", "failed", "ready"])
     }
@@ -397,7 +397,7 @@ import Testing
     }
 
     /// The number of accesses under way, and their maximum.
-    private final class Looks: Sendable { let now = Mutex((running: 0, most: 0)) }
+    private final class Looks: Sendable { let now = Mutex((running: 0, maximum: 0)) }
 
     /// Overlapping accesses to one path each return their own result.
     @Test(
@@ -411,7 +411,7 @@ import Testing
                 group.addTask {
                     await LoaderThread.run {
                         LoaderThread.wait(within: .seconds(30), on: path) {
-                            looks.now.withLock { $0 = ($0.running + 1, max($0.most, $0.running + 1)) }
+                            looks.now.withLock { $0 = ($0.running + 1, max($0.maximum, $0.running + 1)) }
                             usleep(1_000)
                             looks.now.withLock { $0.running -= 1 }
                             return index
@@ -422,7 +422,7 @@ import Testing
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(Set(found) == Set(0..<8))
-        #expect(looks.now.withLock { $0.most } == 1)
+        #expect(looks.now.withLock { $0.maximum } == 1)
     }
 
     /// Requests during the first load wait for it.
@@ -511,7 +511,7 @@ import Testing
             let runtime = name == "e" ? #"{"load": "eager"}"# : "{}"
             try folder.write(["\(name)/model.json": Bundles.manifest(runtime: runtime), "\(name)/m.onnx": ""])
         }
-        let engine = FakeEngine(mostModels: 3)
+        let engine = FakeEngine(maximumModels: 3)
         let (repository, events) = try Bundles.repository(folder, engine: engine, policy: .lazy)
         await repository.loadEager()
         _ = try await repository.model(named: "b")
@@ -532,7 +532,7 @@ import Testing
         for name in ["a", "b"] {
             try folder.write(["\(name)/model.json": Bundles.manifest(), "\(name)/m.onnx": ""])
         }
-        let engine = FakeEngine(requestCount: 1, endsAtOnce: false, mostModels: 1)
+        let engine = FakeEngine(requestCount: 1, endsAtOnce: false, maximumModels: 1)
         let (repository, events) = try Bundles.repository(folder, engine: engine, policy: .lazy)
         // A load ends with a first inference.
         async let load = repository.model(named: "a")

@@ -143,7 +143,7 @@ import Testing
         await repository.loadEager()
         let watcher = try RepositoryWatcher(repository)
         func look() async throws {
-            for _ in 0..<2 { if try watcher.scan() { try await watcher.takeIn() } }
+            for _ in 0..<2 { if try watcher.scan() { try await watcher.applyChanges() } }
             #expect(repository.names == ["m"])
         }
         try await look()

@@ -170,7 +170,7 @@ import Testing
         let watcher = try RepositoryWatcher(repository)
         func reload() async throws {
             if byWatching {
-                for _ in 0..<2 where try watcher.scan() { try await watcher.takeIn() }
+                for _ in 0..<2 where try watcher.scan() { try await watcher.applyChanges() }
             } else {
                 try repository.discover()
                 await repository.reloadAll()

@@ -15,14 +15,14 @@ final class RepositoryEvents: Sendable {
             case .failed(let name, let version, _, _): "failed \(name) \(version)"
             case .advice(let name, let version, let text): "advice \(name) \(version): \(text)"
             case .unchanged(let name, let version): "unchanged \(name) \(version)"
-            case .leftAsItIs(let name, let version, _): "left as it is \(name) \(version)"
-            case .heldBack(let name, let version): "held back \(name) \(version)"
-            case .leftAlone(let name, _): "left alone \(name)"
+            case .keptUnreadable(let name, let version, _): "left as it is \(name) \(version)"
+            case .manuallyUnloaded(let name, let version): "held back \(name) \(version)"
+            case .incompleteBundle(let name, _): "left alone \(name)"
             case .unloaded(let name, let version, _): "unloaded \(name) \(version)"
             }
         list.withLock { $0.append(text) }
         switch event {
-        case .failed(_, _, let reason, _), .leftAlone(_, let reason), .leftAsItIs(_, _, let reason):
+        case .failed(_, _, let reason, _), .incompleteBundle(_, let reason), .keptUnreadable(_, _, let reason):
             reasons.withLock { $0.append(reason) }
         case .unloaded(_, _, let why): unloads.withLock { $0.append(why) }
         default: break

@@ -275,7 +275,7 @@ import Testing
     /// Makes version 2 the candidate, and has it rolled back.
     private func rollBack(_ repository: ModelRepository) async throws {
         try await Self.set(Self.plan(candidate: "2"), repository)
-        repository.candidateErred(of: "m", candidate: "2", reason: "a test says so")
+        repository.candidateReturnedError(of: "m", candidate: "2", reason: "a test says so")
         #expect(try await state(repository, expecting: .rolledBack) == .rolledBack)
     }
 
@@ -433,15 +433,15 @@ import Testing
     @Test("kept pictures that are no longer listed are removed, and large pictures are not kept")
     func onlyPicturesThatAreListedAreKept() throws {
         let state = try TemporaryFolder(), folder = DifferenceFolder(path: state.url.path)
-        let most = Comparison.mostDifferences
-        let ids = (0..<most + 2).map { String(format: "%02d", $0) }
+        let maximum = Comparison.maximumDifferences
+        let ids = (0..<maximum + 2).map { String(format: "%02d", $0) }
         for last in ids.indices {
-            let listed = Array(ids[...last].suffix(most))
+            let listed = Array(ids[...last].suffix(maximum))
             folder.keep([UInt8(last)], ids[last], of: "m", among: listed)
             #expect(Self.pictures(state) == listed)
         }
         folder.keep([1], "other", of: "m", among: ids)
         folder.keep([UInt8](repeating: 0, count: (20 << 20) + 1), "large", of: "m", among: ids + ["large"])
-        #expect(Self.pictures(state) == Array(ids.suffix(most)))
+        #expect(Self.pictures(state) == Array(ids.suffix(maximum)))
     }
 }

@@ -93,7 +93,7 @@ import Testing
         #expect(reason.hasPrefix(folder) && reason.contains(String(cString: strerror(failure.code))), "\(reason)")
         // A watched folder reports the same.
         scene.events.list.withLock { $0 = [] }
-        for _ in 0..<4 where try watcher.scan() { try await watcher.takeIn() }
+        for _ in 0..<4 where try watcher.scan() { try await watcher.applyChanges() }
         #expect(scene.events.all == failure.left.map { "left as it is \($0)" })
         // A load on request also tries all of them.
         try scene.repository.discover()
@@ -105,7 +105,7 @@ import Testing
         // When the path can be read again, nothing has changed.
         scene.faults.set(failure.path, nil)
         scene.events.list.withLock { $0 = [] }
-        for _ in 0..<4 where try watcher.scan() { try await watcher.takeIn() }
+        for _ in 0..<4 where try watcher.scan() { try await watcher.applyChanges() }
         #expect(scene.events.all == [])
         #expect(try await scene.reload() == all.map { "unchanged \($0)" })
         // A model without files is then unloaded.
@@ -181,7 +181,7 @@ import Testing
         let watcher = try RepositoryWatcher(scene.repository)
         func look() async throws -> [String] {
             scene.events.list.withLock { $0 = [] }
-            if try watcher.scan() { try await watcher.takeIn() }
+            if try watcher.scan() { try await watcher.applyChanges() }
             return scene.events.all
         }
         // Treated like an incomplete bundle, because its permissions may be set last.

@@ -15,11 +15,11 @@ import Testing
     private final class Scene: Sendable {
         let models: TemporaryFolder, taught: TemporaryFolder
         let taken = Mutex(0)
-        let most: Int
+        let maximum: Int
 
-        init(_ files: [String: String], most: Int = .max) throws {
+        init(_ files: [String: String], maximum: Int = .max) throws {
             (models, taught) = (try TemporaryFolder(), try TemporaryFolder())
-            self.most = most
+            self.maximum = maximum
             for (file, fixture) in files {
                 let target = models.url.appendingPathComponent(file)
                 try FileManager.default.createDirectory(
@@ -43,12 +43,12 @@ import Testing
             return (repository, events)
         }
 
-        func room(versions: Int = 10) -> ModelRepository.UpdateRoom {
-            ModelRepository.UpdateRoom(
+        func room(versions: Int = 10) -> ModelRepository.UpdateBudget {
+            ModelRepository.UpdateBudget(
                 versions: versions,
                 take: { [self] bytes in
                     taken.withLock { taken in
-                        guard bytes <= most - taken else { return .full("no room for \(bytes) bytes") }
+                        guard bytes <= maximum - taken else { return .full("no room for \(bytes) bytes") }
                         taken += bytes
                         return nil
                     }
@@ -74,7 +74,7 @@ import Testing
     /// Makes one update with one example. Returns its version.
     @discardableResult
     private func update(
-        _ name: String, in repository: ModelRepository, _ room: ModelRepository.UpdateRoom,
+        _ name: String, in repository: ModelRepository, _ room: ModelRepository.UpdateBudget,
         deadline: MonotonicInstant? = nil
     ) async throws -> String {
         let source = try repository.updateSource(of: name)
@@ -183,7 +183,7 @@ import Testing
 
     @Test("an update without space or past its deadline keeps nothing and changes nothing")
     func whatDoesNotFinishIsNotKept() async throws {
-        let scene = try Scene(["d.mlmodel": "dense-classifier.mlmodel"], most: 1)
+        let scene = try Scene(["d.mlmodel": "dense-classifier.mlmodel"], maximum: 1)
         let (repository, _) = try await scene.repository()
         await #expect { try await update("d", in: repository, scene.room()) } throws: { error in
             (error as? UpdateError)?.message.hasPrefix("no room for ") == true

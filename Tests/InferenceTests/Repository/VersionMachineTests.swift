@@ -196,7 +196,7 @@ import Testing
     /// The name of a state, from its phase only.
     private static func name(_ machine: Machine) -> String {
         func words(_ first: String, _ rest: Machine.Rest, dropped: Bool = false) -> String {
-            first + (dropped ? ", dropped" : "") + (rest.isHeldBack ? ", held back" : "")
+            first + (dropped ? ", dropped" : "") + (rest.isManuallyUnloaded ? ", held back" : "")
                 + (rest.wasReady ? ", served" : "")
         }
         switch machine.phase {
@@ -231,8 +231,8 @@ import Testing
             let (isKept, replaced) = machine.loadSucceeds("model \(number)")
             return isKept ? replaced == nil ? " > kept" : " > kept, replaced" : " > lost"
         case .failure: machine.loadFails("broken", at: failedAt)
-        case .unload: return machine.unload(holdsBack: false) == nil ? " > none" : " > released"
-        case .unloadAndHold: return machine.unload(holdsBack: true) == nil ? " > none" : " > released"
+        case .unload: return machine.unload(unloadsManually: false) == nil ? " > none" : " > released"
+        case .unloadAndHold: return machine.unload(unloadsManually: true) == nil ? " > none" : " > released"
         case .release: machine.release()
         case .forget: machine.forgetFailure()
         case .wrong: return machine.modelFails("broken", at: failedAt) == nil ? " > none" : " > released"
@@ -266,7 +266,7 @@ import Testing
         #expect(machine.state == .failed(reason: "no permission"))
         machine.forgetFailure()
         #expect(machine.state == .failed(reason: "no permission"), "there is nothing to be tried again")
-        #expect(machine.unload(holdsBack: true) == nil)
+        #expect(machine.unload(unloadsManually: true) == nil)
         #expect(machine.state == .unloaded)
         machine.filesAre(unreadable: "gone")
         #expect(machine.state == .unloaded, "it was unloaded on request")
@@ -297,12 +297,12 @@ import Testing
         var ready: String?
         var wasReady = false, isLoading = false
         var failure: String?
-        var isUnloaded = false, isHeldBack = false
+        var isUnloaded = false, isManuallyUnloaded = false
 
         mutating func request(again: Bool, bringsBack: Bool, isLate: Bool) -> String {
-            if isHeldBack, !bringsBack { return " > impossible" }
+            if isManuallyUnloaded, !bringsBack { return " > impossible" }
             isUnloaded = false
-            isHeldBack = false
+            isManuallyUnloaded = false
             if isLoading { return " > join" }
             if ready != nil, !again { return " > ready" }
             if !again, failure != nil, !isLate { return " > impossible" }
@@ -331,12 +331,12 @@ import Testing
                 return ""
             case .unload, .unloadAndHold:
                 isUnloaded = true
-                isHeldBack = isHeldBack || event == .unloadAndHold
+                isManuallyUnloaded = isManuallyUnloaded || event == .unloadAndHold
                 failure = nil
                 defer { ready = nil }
                 return ready == nil ? " > none" : " > released"
             case .release:
-                isHeldBack = false
+                isManuallyUnloaded = false
                 return ""
             case .forget:
                 failure = nil
@@ -362,11 +362,12 @@ import Testing
                 let answers = (Self.happen(event, to: &machine, number: number), flags.happen(event, number: number))
                 let isSame =
                     answers.0 == answers.1 && machine.model == flags.ready && (machine.load != nil) == flags.isLoading
-                    && machine.failure?.reason == flags.failure && machine.isHeldBack == flags.isHeldBack
+                    && machine.failure?.reason == flags.failure
+                    && machine.isManuallyUnloaded == flags.isManuallyUnloaded
                     && machine.hasServed == flags.wasReady
-                    && machine.isToCome == (flags.ready == nil && flags.failure == nil && !flags.isHeldBack)
-                    && machine.isComingBack
-                        == (flags.ready == nil && flags.failure != nil && flags.wasReady && !flags.isHeldBack)
+                    && machine.isExpected == (flags.ready == nil && flags.failure == nil && !flags.isManuallyUnloaded)
+                    && machine.isRetrying
+                        == (flags.ready == nil && flags.failure != nil && flags.wasReady && !flags.isManuallyUnloaded)
                 guard isSame else {
                     Issue.record(
                         "seed \(seed), round \(round): \(history.suffix(20)): \(machine), \(flags), \(answers)")

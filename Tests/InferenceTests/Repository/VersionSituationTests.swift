@@ -8,12 +8,13 @@ import Testing
     private static let all: [VersionSituation] = [LoadPolicy.eager, .lazy].flatMap { policy in
         [true, false].flatMap { isReady in
             [true, false].flatMap { hasFailed in
-                [false, true].flatMap { isHeldBack -> [VersionSituation] in
+                [false, true].flatMap { isManuallyUnloaded -> [VersionSituation] in
                     // A version that was unloaded on request is not ready.
-                    if isReady, isHeldBack { return [] }
+                    if isReady, isManuallyUnloaded { return [] }
                     return [
                         VersionSituation(
-                            policy: policy, isReady: isReady, hasFailed: hasFailed, isHeldBack: isHeldBack)
+                            policy: policy, isReady: isReady, hasFailed: hasFailed,
+                            isManuallyUnloaded: isManuallyUnloaded)
                     ]
                 }
             }
@@ -31,19 +32,20 @@ import Testing
                     let chosen = versions[index]
                     // A ready version is never skipped in favour of one that has failed or is loading at the start.
                     if versions.contains(where: \.isReady) {
-                        #expect(chosen.isReady || chosen.policy == .lazy && !chosen.hasFailed && !chosen.isHeldBack)
+                        #expect(
+                            chosen.isReady || chosen.policy == .lazy && !chosen.hasFailed && !chosen.isManuallyUnloaded)
                         #expect(VersionSituation.isServing(versions) && VersionSituation.isUpToDate(versions))
                     }
                     #expect(!versions[(index + 1)...].contains { $0.isReady }, "\(versions)")
                     // Requests load the highest version that has not failed, if they may.
                     if let good = versions.lastIndex(where: { $0.isReady || !$0.hasFailed }) {
                         #expect(index <= good, "\(versions)")
-                        if versions[good].policy == .lazy, !versions[good].isHeldBack { #expect(index == good) }
+                        if versions[good].policy == .lazy, !versions[good].isManuallyUnloaded { #expect(index == good) }
                     }
                     if versions.allSatisfy({ $0.hasFailed && !$0.isReady }) {
                         #expect(index == 2, "its reason is shown")
                         #expect(!VersionSituation.isServing(versions))
-                        let isAwaited = third.policy == .eager && !third.isHeldBack
+                        let isAwaited = third.policy == .eager && !third.isManuallyUnloaded
                         #expect(VersionSituation.isUpToDate(versions) == !isAwaited)
                     }
                 }
@@ -53,7 +55,7 @@ import Testing
 
     @Test("a version whose files are gone answers until another version is ready")
     func aVersionWhoseFilesAreGoneAnswersUntilItIsReplaced() {
-        let leaving = VersionSituation(policy: .eager, isReady: true, hasFailed: false, isLeaving: true)
+        let leaving = VersionSituation(policy: .eager, isReady: true, hasFailed: false, isRetiring: true)
         let loading = VersionSituation(policy: .eager, isReady: false, hasFailed: false)
         let ready = VersionSituation(policy: .eager, isReady: true, hasFailed: false)
         let failed = VersionSituation(policy: .eager, isReady: false, hasFailed: true)
@@ -76,7 +78,7 @@ import Testing
                 #expect(VersionSituation.isServing([first, barred]) == VersionSituation.isServing([first]))
                 #expect(VersionSituation.isUpToDate([first, barred]) == VersionSituation.isUpToDate([first]))
                 #expect(VersionSituation.answering([barred, barred]) == nil && !VersionSituation.isServing([barred]))
-                #expect(VersionSituation.isUpToDate([barred]) == barred.isHeldBack)
+                #expect(VersionSituation.isUpToDate([barred]) == barred.isManuallyUnloaded)
             }
         }
     }

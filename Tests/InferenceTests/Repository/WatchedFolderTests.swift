@@ -15,7 +15,7 @@ import Testing
         await repository.loadEager()
         func look() async throws -> [String] {
             events.list.withLock { $0 = [] }
-            if try watcher.scan() { try await watcher.takeIn() }
+            if try watcher.scan() { try await watcher.applyChanges() }
             return events.all
         }
         #expect(try await look() == [])

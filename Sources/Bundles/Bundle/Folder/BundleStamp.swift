@@ -60,7 +60,7 @@ package struct BundleStamp: Sendable, Hashable {
     package var isCurrent: Bool { BundleStamp(path: path) == self }
 
     private mutating func insert(_ path: String, _ status: stat) {
-        guard entries.count < BundleWalk.most else { return }
+        guard entries.count < BundleWalk.maximum else { return }
         entries.insert(
             Entry(
                 path: path, file: FileIdentity(status), size: Int(status.st_size),

@@ -6,11 +6,11 @@ package import Glibc
 package struct BundleWalk {
     /// The maximum number of files and folders that are visited: a bundle has few, and a walk must not read a whole
     /// disk.
-    package static let most = 10_000
+    package static let maximum = 10_000
     private static let deepest = 8
     /// The problem of a bundle that exceeds the limits.
     static let excess =
-        "has more than \(most) files, or folders more than \(deepest) deep: remove files that do not belong to the model, or set external_links"
+        "has more than \(maximum) files, or folders more than \(deepest) deep: remove files that do not belong to the model, or set external_links"
 
     /// A file, or a folder that cannot be read.
     package struct Entry {
@@ -36,7 +36,7 @@ package struct BundleWalk {
     }
 
     private mutating func visit(_ path: String, depth: Int) {
-        guard seen < Self.most else {
+        guard seen < Self.maximum else {
             isComplete = false
             return
         }
@@ -62,7 +62,7 @@ package struct BundleWalk {
         // Sorted, so that the same entries of a folder with too many are visited each time.
         for name in names.sorted() {
             visit(path + "/" + name, depth: depth + 1)
-            guard isComplete || seen < Self.most else { return }
+            guard isComplete || seen < Self.maximum else { return }
         }
     }
 }

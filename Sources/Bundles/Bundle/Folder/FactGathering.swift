@@ -44,7 +44,7 @@ package struct GatheredFacts: Sendable {
                 namesake(folder, name)
             }
             for file in layout.labelFiles {
-                guard let text = read(folder, file, most: LabelFile.mostBytes) else { continue }
+                guard let text = read(folder, file, maximum: LabelFile.maximumBytes) else { continue }
                 do throws(FormatError) {
                     labelFiles.append((file, try LabelFile.read(text, name: file)))
                 } catch {
@@ -74,7 +74,7 @@ package struct GatheredFacts: Sendable {
     /// files with such a name are ignored.
     private mutating func namesake(_ folder: String, _ model: String) {
         let file = ModelBundle.servedName(of: model) + ".yaml"
-        guard case .success(let data) = BundleFile.read(folder + "/" + file, most: Self.largestConfiguration) else {
+        guard case .success(let data) = BundleFile.read(folder + "/" + file, maximum: Self.largestConfiguration) else {
             return
         }
         let sheet = UltralyticsReader.yaml([UInt8](data), source: file)
@@ -97,7 +97,7 @@ package struct GatheredFacts: Sendable {
         case .tensorflow:
             if let source = source(path, name) { sheets.append(TensorFlowReader.frozenGraph(source, name: name)) }
         case .openvino:
-            switch BundleFile.read(path, most: OpenVINOReader.mostBytes) {
+            switch BundleFile.read(path, maximum: OpenVINOReader.maximumBytes) {
             case .success(let data): sheets.append(OpenVINOReader.read([UInt8](data), name: name))
             case .failure(let problem): note(name, problem.reason)
             }
@@ -111,8 +111,8 @@ package struct GatheredFacts: Sendable {
         sheets.append(sheet)
     }
 
-    private mutating func read(_ folder: String, _ file: String, most: Int = largestConfiguration) -> [UInt8]? {
-        switch BundleFile.read(folder + "/" + file, most: most) {
+    private mutating func read(_ folder: String, _ file: String, maximum: Int = largestConfiguration) -> [UInt8]? {
+        switch BundleFile.read(folder + "/" + file, maximum: maximum) {
         case .success(let data): return [UInt8](data)
         case .failure(let problem):
             note(file, problem.reason)

@@ -48,10 +48,10 @@ public enum LinkPolicy: Sendable, Hashable {
         let descriptor = open(path, Self.pathOnly | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        let most = Int(PATH_MAX)
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: most) { room in
+        let maximum = Int(PATH_MAX)
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: maximum) { room in
             guard let base = room.baseAddress else { return nil }
-            let count = readlink("/proc/self/fd/\(descriptor)", base, most)
+            let count = readlink("/proc/self/fd/\(descriptor)", base, maximum)
             guard count > 0 else { return nil }
             return String(decoding: room[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }

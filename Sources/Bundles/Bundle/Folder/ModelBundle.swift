@@ -108,7 +108,7 @@ package struct ModelBundle: Sendable {
         }
         let problems = ProblemList()
         let data: Data
-        switch BundleFile.read(json, most: BundleFile.largestManifest) {
+        switch BundleFile.read(json, maximum: BundleFile.largestManifest) {
         case .success(let contents): data = contents
         case .failure(let problem):
             throw .invalidBundle(name: name, problems: [BundleProblem(path: "model.json", reason: problem.reason)])
@@ -126,8 +126,10 @@ package struct ModelBundle: Sendable {
         let parser = ManifestParser(
             problems: problems,
             labels: { Self.readLabels($0, jsonPath: $1, bundle: path, problems: problems) },
-            contents: { file, place, most in
-                Self.readFile(file, jsonPath: place, bundle: path, most: most, problems: problems).map { [UInt8]($0) }
+            contents: { file, place, maximum in
+                Self.readFile(file, jsonPath: place, bundle: path, maximum: maximum, problems: problems).map {
+                    [UInt8]($0)
+                }
             },
             locate: { Self.locate($0, jsonPath: $1, bundle: path, problems: problems) })
         let manifest = parser.parse(tree.value)
@@ -149,7 +151,7 @@ package struct ModelBundle: Sendable {
 
     /// The reason model.json cannot be read.
     private static func absence(of json: String) -> String {
-        if case .failure(let problem) = BundleFile.read(json, most: BundleFile.largestManifest) {
+        if case .failure(let problem) = BundleFile.read(json, maximum: BundleFile.largestManifest) {
             guard problem.reason == "is missing" else { return problem.reason }
             let other = ForeignFile.note(on: String(json.dropLast("/model.json".count)))
             return
@@ -245,12 +247,12 @@ package struct ModelBundle: Sendable {
         return nil
     }
 
-    /// The contents of a file of at most `most` bytes.
+    /// The contents of a file of at most `maximum` bytes.
     private static func readFile(
-        _ file: String, jsonPath: String, bundle: String, most: Int = BundleFile.largestLabels, problems: ProblemList
+        _ file: String, jsonPath: String, bundle: String, maximum: Int = BundleFile.largestLabels, problems: ProblemList
     ) -> Data? {
         guard let path = locate(file, jsonPath: jsonPath, bundle: bundle, problems: problems) else { return nil }
-        switch BundleFile.read(path, most: most) {
+        switch BundleFile.read(path, maximum: maximum) {
         case .success(let contents): return contents
         case .failure(let problem):
             problems.add(jsonPath, "\"\(file)\" \(problem.reason)")

@@ -4,7 +4,7 @@ package import JSON
 /// made yet.
 package enum DecisionMarks {
     private static let key = "$decide"
-    private static let most = 100
+    private static let maximum = 100
 
     /// Each remark with its path: `inputs[0]: normalize: [0,1] or [-1,1]`.
     package static func all(in value: JSONValue) -> [String] {
@@ -14,7 +14,7 @@ package enum DecisionMarks {
     }
 
     private static func gather(_ value: JSONValue, path: String, into found: inout [String]) {
-        guard found.count < most else { return }
+        guard found.count < maximum else { return }
         switch value {
         case .object(let members):
             for (key, member) in members.sorted(by: { $0.key < $1.key }) {

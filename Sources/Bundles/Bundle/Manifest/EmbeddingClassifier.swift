@@ -6,7 +6,7 @@ package enum EmbeddingClassifier: Sendable {
     /// Embeddings of the classes' texts, compared by cosine similarity.
     case vectors(EmbeddingClasses)
     /// Classes that were taught with pictures.
-    case taught(TaughtHead)
+    case taught(TaughtClassifier)
 
     /// The dimension of the embeddings.
     package var dimension: Int {

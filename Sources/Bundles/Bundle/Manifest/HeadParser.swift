@@ -46,7 +46,7 @@ struct HeadParser {
         if let scope = object.choice("nms", SuppressionScope.self) { decoding.suppression = scope }
         if let share = Self.share(object, "threshold") { decoding.threshold = share }
         if let share = Self.share(object, "iou") { decoding.iou = share }
-        if let most = object.integer("max_detections", in: 1...10_000) { decoding.maxDetections = most }
+        if let maximum = object.integer("max_detections", in: 1...10_000) { decoding.maxDetections = maximum }
         return decoding
     }
 

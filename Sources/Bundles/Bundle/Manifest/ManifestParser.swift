@@ -11,14 +11,14 @@ package struct ManifestParser {
     /// Reads a labels file of the bundle.
     package let labels: (_ file: String, _ path: String) -> [String]?
     /// Reads any other file of the bundle.
-    package let contents: (_ file: String, _ path: String, _ most: Int) -> [UInt8]?
+    package let contents: (_ file: String, _ path: String, _ maximum: Int) -> [UInt8]?
     /// Finds a file of the bundle; adds a problem if no file has that name.
     package let locate: (_ file: String, _ path: String) -> String?
 
     package init(
         problems: ProblemList, trains: Bool = false,
         labels: @escaping (_ file: String, _ path: String) -> [String]?,
-        contents: @escaping (_ file: String, _ path: String, _ most: Int) -> [UInt8]?,
+        contents: @escaping (_ file: String, _ path: String, _ maximum: Int) -> [UInt8]?,
         locate: @escaping (_ file: String, _ path: String) -> String?
     ) {
         self.problems = problems

@@ -10,7 +10,7 @@ struct ObservationParser {
     /// Reads a labels file of the bundle.
     let labels: (_ file: String, _ path: String) -> [String]?
     /// Reads another file of the bundle, with a maximum size in bytes.
-    let contents: (_ file: String, _ path: String, _ most: Int) -> [UInt8]?
+    let contents: (_ file: String, _ path: String, _ maximum: Int) -> [UInt8]?
 
     private var problems: ProblemList { object.problems }
 
@@ -245,7 +245,7 @@ struct ObservationParser {
     }
 
     /// The classes in a file that `ocelli teach` wrote; sets the output's labels.
-    private func taughtClasses(_ file: String, _ output: inout ObservationOutput) -> TaughtHead? {
+    private func taughtClasses(_ file: String, _ output: inout ObservationOutput) -> TaughtClassifier? {
         let path = object.path(of: "taught")
         if object.has("labels") {
             problems.add(object.path(of: "labels"), "cannot be combined with \"taught\": the labels are in \"\(file)\"")

@@ -13,7 +13,7 @@ package struct PipelineDescription: Sendable, Hashable {
     package var tiles: Tiles?
     /// The maximum number of the picture's detections with stages, the most confident first; nil if only the request
     /// limits them.
-    package var most: Int?
+    package var maximum: Int?
     /// The stages that run for each detection.
     package var each: [Stage] = []
 
@@ -40,7 +40,7 @@ package struct PipelineDescription: Sendable, Hashable {
         package var threshold: Float?, iou: Float?
         package var crop = Crop()
         /// The maximum number of its own detections with stages.
-        package var most: Int?
+        package var maximum: Int?
         /// The stages that run for each of its own detections.
         package var each: [Stage] = []
     }

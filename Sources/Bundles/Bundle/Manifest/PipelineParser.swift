@@ -14,7 +14,7 @@ struct PipelineParser {
         pipeline.iou = share("iou", of: object)
         pipeline.classes = classes(of: object)
         pipeline.tiles = object.object("tiles").map(tiles)
-        pipeline.most = object.integer("most", in: 1...10_000)
+        pipeline.maximum = object.integer("most", in: 1...10_000)
         pipeline.each = stages(of: object, depth: 1)
         object.refuseUnknownKeys()
         refuseRepeatedNames(pipeline)
@@ -55,7 +55,7 @@ struct PipelineParser {
         stage.top = object.integer("top", in: 1...10_000)
         stage.threshold = share("threshold", of: object)
         stage.iou = share("iou", of: object)
-        stage.most = object.integer("most", in: 1...10_000)
+        stage.maximum = object.integer("most", in: 1...10_000)
         if let crop = object.object("crop") { stage.crop = self.crop(crop) }
         stage.each = stages(of: object, depth: depth + 1)
         if stage.task != .detect {
@@ -146,10 +146,10 @@ struct PipelineParser {
         number(key, of: object, from: 0, to: 1).map { Float($0) }
     }
 
-    private func number(_ key: String, of object: ManifestObject, from least: Double, to most: Double) -> Double? {
+    private func number(_ key: String, of object: ManifestObject, from minimum: Double, to maximum: Double) -> Double? {
         guard let number = object.number(key) else { return nil }
-        guard (least...most).contains(number) else {
-            problems.add(object.path(of: key), "expected a number from \(least) to \(most), found \(number)")
+        guard (minimum...maximum).contains(number) else {
+            problems.add(object.path(of: key), "expected a number from \(minimum) to \(maximum), found \(number)")
             return nil
         }
         return number

@@ -35,7 +35,7 @@ package struct InputPlan: Sendable {
     }
 
     /// The input with the pipeline of one picture.
-    package func settled(_ pipeline: ImagePipeline) -> InputPlan {
+    package func resolved(_ pipeline: ImagePipeline) -> InputPlan {
         InputPlan(description: description, index: index, kind: .image(pipeline), fallback: fallback, isExact: isExact)
     }
 

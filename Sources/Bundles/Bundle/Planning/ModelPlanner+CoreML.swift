@@ -41,7 +41,7 @@ extension ModelPlanner {
     }
 
     /// The boxes of a detector that a Core ML file describes, if a picture is its only required input.
-    package var ownObservations: [ObservationOutput] {
+    package var builtInObservations: [ObservationOutput] {
         guard let facts = (file as? any CoreMLModelFile)?.facts, let detections = facts.detections else { return [] }
         let needed = facts.description.inputs.filter { !$0.isOptional }
         guard needed.count == 1, case .image = needed[0].type else { return [] }

@@ -41,7 +41,7 @@ package struct ModelPlanner {
             guard let index else { continue }
             let port = file.inputs[index]
             checkType(layer, port: port, quantized: manifest.quantized)
-            guard let shape = settledShape(layer, port: port) else { continue }
+            guard let shape = resolvedShape(layer, port: port) else { continue }
             if shape != port.shape { shapes[index] = shape }
             guard let plan = inputPlan(layer, index: index, port: port, shape: shape) else { continue }
             inputs.append(plan)
@@ -109,7 +109,7 @@ package struct ModelPlanner {
     }
 
     /// The tensor's shape with every axis fixed that the bundle fixes; a batch axis becomes 1.
-    private func settledShape(_ layer: ModelManifest.Layer, port: TensorPort) -> Shape? {
+    private func resolvedShape(_ layer: ModelManifest.Layer, port: TensorPort) -> Shape? {
         let wanted: [Int]
         if case .image(let image) = layer.kind {
             let dimensions = Array(layer.shape.dimensions.suffix(3))

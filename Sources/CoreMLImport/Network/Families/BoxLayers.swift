@@ -35,14 +35,14 @@ enum BoxLayers {
             guard index < layer.inputs.count else { return graph.float(try layer.parameters.float(field)) }
             return try graph.reshape(layer.array(index), to: [])
         }
-        var most = try layer.parameters.integer(3)
+        var maximum = try layer.parameters.integer(3)
         if layer.inputs.count > 4 {
             guard let known = graph.integers(of: try layer.array(4))?.first else {
                 throw Problem("the number of boxes that are kept is known only at run time")
             }
-            most = known
+            maximum = known
         }
-        var suppression = try BoxSuppression(most: most, overlap: limit(2, 1), score: limit(3, 2))
+        var suppression = try BoxSuppression(maximum: maximum, overlap: limit(2, 1), score: limit(3, 2))
         suppression.isPerClass = try layer.parameters.bool(4)
         return try graph.suppressed(boxes: layer.array(0), scores: layer.array(1), suppression).map {
             Blob(graph.convert($0, to: .f32))

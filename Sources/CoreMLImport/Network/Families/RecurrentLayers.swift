@@ -52,7 +52,7 @@ enum RecurrentLayers {
     }
 
     /// The number of steps assumed for sequences of open length, to decide whether the limit of the cell matters.
-    private static let mostSteps = 10_000
+    private static let maximumSteps = 10_000
 
     private static func lstm(_ layer: Layer, _ weights: [Message], isReversed: Bool) throws(Problem) -> [Blob] {
         let (recurrence, parameters) = (try Recurrence(layer), try layer.parameters.message(15) ?? .empty)
@@ -70,7 +70,7 @@ enum RecurrentLayers {
         // With sigmoid and tanh, the cell grows by at most 1 in each step, so a limit of 50 (the default) or more is
         // not reached within as many steps.
         let isBounded = directions.allSatisfy { $0.functions.allSatisfy { $0.engineName != nil } }
-        if let limit = clip, isBounded, limit >= 50, limit >= Float(recurrence.steps ?? mostSteps) { clip = nil }
+        if let limit = clip, isBounded, limit >= 50, limit >= Float(recurrence.steps ?? maximumSteps) { clip = nil }
         return try recurrence.run(
             RecurrentLayer(cell: .lstm(isCoupled: try parameters.bool(50), clip: clip), directions: directions),
             all: parameters.bool(10), isReversed: isReversed)

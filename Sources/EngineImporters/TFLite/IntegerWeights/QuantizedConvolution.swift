@@ -79,7 +79,7 @@ struct QuantizedConvolution {
     /// - Parameter outputs: the output channels to consider.
     func wideChannels(outputs: [Int]) -> [Int]? {
         guard zeroPoint > 0 else { return data.allSatisfy { $0 <= 127 } ? [] : nil }
-        let largest = 127 + zeroPoint, least = zeroPoint - 128
+        let largest = 127 + zeroPoint, minimum = zeroPoint - 128
         var isWide = [Bool](repeating: false, count: shape[3])
         let depth = shape[3], length = data.count / rows
         data.withUnsafeBufferPointer { data in
@@ -87,7 +87,7 @@ struct QuantizedConvolution {
                 var channel = 0
                 for place in row * length..<(row + 1) * length {
                     let value = Int(data[place])
-                    if value > largest || value < least { isWide[channel] = true }
+                    if value > largest || value < minimum { isWide[channel] = true }
                     channel = channel + 1 == depth ? 0 : channel + 1
                 }
             }

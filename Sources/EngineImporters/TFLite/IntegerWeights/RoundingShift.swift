@@ -23,12 +23,12 @@ enum RoundingShift {
                 let product = sum * Double(multiplier)
                 let rounded = Double((Float(sum) * multiplier).rounded(.toNearestOrEven))
                 let newUp = min(up, rounded + 0.5 - product), newDown = min(down, product - (rounded - 0.5))
-                if newUp + newDown >= leastRoom { (up, down) = (newUp, newDown) }
+                if newUp + newDown >= minimumRoom { (up, down) = (newUp, newDown) }
             }
         }
         return (up - down) / 2
     }
 
     /// The minimum distance between the halves, in steps of the output: a smaller one contains no float.
-    private static let leastRoom = 1e-6
+    private static let minimumRoom = 1e-6
 }

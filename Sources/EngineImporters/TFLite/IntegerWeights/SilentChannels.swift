@@ -38,7 +38,7 @@ struct SilentChannels {
         let isPadded = convolution.shape[1] * convolution.shape[2] > 1
         let low = (0..<depth).map { min(input?[$0].lowerBound ?? Double(-zero), isPadded ? 0 : .infinity) }
         let high = (0..<depth).map { max(input?[$0].upperBound ?? Double(255 - zero), isPadded ? 0 : -.infinity) }
-        var least = convolution.biases.map(Double.init), most = least
+        var minimum = convolution.biases.map(Double.init), maximum = minimum
         convolution.data.withUnsafeBufferPointer { data in
             var place = 0
             for row in 0..<convolution.rows {
@@ -47,8 +47,8 @@ struct SilentChannels {
                         let weight = Double(Int(data[place]) - convolution.zeroPoint)
                         place += 1
                         let output = convolution.isDepthwise ? channel : row
-                        least[output] += weight * (weight > 0 ? low[channel] : high[channel])
-                        most[output] += weight * (weight > 0 ? high[channel] : low[channel])
+                        minimum[output] += weight * (weight > 0 ? low[channel] : high[channel])
+                        maximum[output] += weight * (weight > 0 ? high[channel] : low[channel])
                     }
                 }
             }
@@ -59,7 +59,7 @@ struct SilentChannels {
             min(max((sum * convolution.multiplier + margin).rounded(), floor), ceiling)
         }
         // The roundings of the engine and of TensorFlow Lite differ by far less than the margin.
-        return zip(least, most).map { rounded($0, -margin)...rounded($1, margin) }
+        return zip(minimum, maximum).map { rounded($0, -margin)...rounded($1, margin) }
     }
 
     /// The margin for rounding, in steps of the output.

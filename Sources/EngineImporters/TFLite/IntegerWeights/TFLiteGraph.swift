@@ -49,7 +49,7 @@ package struct TFLiteGraph {
     let uses: [Int: Int]
 
     /// The maximum number of an operator's inputs or outputs, far more than models have.
-    private static let mostOperands = 4_096
+    private static let maximumOperands = 4_096
 
     /// Nil if the file does not have this form: it is damaged, has several subgraphs, has data outside of the tables,
     /// or has operators that use outputs of later ones.
@@ -63,10 +63,10 @@ package struct TFLiteGraph {
 
     private init?(reading file: [UInt8]) throws(FormatError) {
         let model = try FlatBuffer(ByteSource(file), identifier: "TFL3").root()
-        guard let codes = try model.tables(1, most: 1_024), let graphs = try model.tables(2, most: 1),
-            graphs.count == 1, let buffers = try model.tables(4, most: FlatBuffer.mostTables),
-            let tables = try graphs[0].tables(0, most: FlatBuffer.mostTables),
-            let nodes = try graphs[0].tables(3, most: FlatBuffer.mostTables),
+        guard let codes = try model.tables(1, maximum: 1_024), let graphs = try model.tables(2, maximum: 1),
+            graphs.count == 1, let buffers = try model.tables(4, maximum: FlatBuffer.maximumTables),
+            let tables = try graphs[0].tables(0, maximum: FlatBuffer.maximumTables),
+            let nodes = try graphs[0].tables(3, maximum: FlatBuffer.maximumTables),
             let inputs = try Self.indices(graphs[0], 1, below: tables.count),
             let outputs = try Self.indices(graphs[0], 2, below: tables.count)
         else { return nil }
@@ -76,7 +76,7 @@ package struct TFLiteGraph {
         var producers: [Int: Int] = [:], uses: [Int: Int] = [:]
         for (index, table) in nodes.enumerated() {
             let code = Int(try table.number(0, UInt32.self) ?? 0)
-            guard codes.indices.contains(code), let taken = try table.integers(1, most: Self.mostOperands),
+            guard codes.indices.contains(code), let taken = try table.integers(1, maximum: Self.maximumOperands),
                 let given = try Self.indices(table, 2, below: tables.count),
                 taken.allSatisfy({ $0 >= -1 && $0 < tables.count })
             else { return nil }
@@ -152,7 +152,7 @@ package struct TFLiteGraph {
     private static func indices(
         _ table: FlatBuffer.Table, _ field: Int, below count: Int
     ) throws(FormatError) -> [Int]? {
-        guard let values = try table.integers(field, most: mostOperands) else { return nil }
+        guard let values = try table.integers(field, maximum: maximumOperands) else { return nil }
         return values.allSatisfy { $0 >= 0 && $0 < count } ? values : nil
     }
 

@@ -8,7 +8,7 @@
 /// kept. V5 can reduce scores instead of dropping boxes (Soft-NMS, arXiv 1704.04503).
 struct NonMaxSuppression: Sendable {
     /// The maximum number of boxes that are kept.
-    let most: Int
+    let maximum: Int
     /// The overlap (intersection over union) from which a box is dropped, and the score that a box must exceed.
     let iou: Float, threshold: Float
     /// The sigma of Soft-NMS, which determines how fast scores fall with the overlap; 0 disables it.
@@ -40,7 +40,7 @@ struct NonMaxSuppression: Sendable {
         var selection = Selection()
         let scale = sigma > 0 ? -0.5 / sigma : 0
         var rounds = 0
-        while selection.indices.count < most, var next = queue.popFirst() {
+        while selection.indices.count < maximum, var next = queue.popFirst() {
             rounds += 1
             if rounds & 63 == 0, isCancelled() { break }
             let before = next.score

@@ -40,12 +40,12 @@ struct SuppressionModelFile: ModelFile {
                 try place(back?.inputIndex(named: source.name), index, back?.inputs.count ?? 0, source.name))
         }
         (self.frontPlaces, self.backPlaces) = (frontPlaces, backPlaces)
-        let most = split.suppression.most
+        let maximum = split.suppression.maximum
         var outputs: [TensorPort] = []
         for (name, value) in split.outputs {
             switch value {
-            case .indices: outputs.append(TensorPort(name: name, elementType: .int32, shape: [most]))
-            case .scores: outputs.append(TensorPort(name: name, elementType: .float32, shape: [most]))
+            case .indices: outputs.append(TensorPort(name: name, elementType: .int32, shape: [maximum]))
+            case .scores: outputs.append(TensorPort(name: name, elementType: .float32, shape: [maximum]))
             case .count: outputs.append(TensorPort(name: name, elementType: .int32, shape: [1]))
             case .input(let place) where front.inputs.indices.contains(place): outputs.append(front.inputs[place])
             case .front(let place) where frontPlaces.indices.contains(place):
@@ -237,7 +237,7 @@ private final class SuppressionRequest: InferRequest, @unchecked Sendable {
     /// The values that the operator produces; unused elements are 0.
     private func values(of value: SuppressionSplit.Value) -> [Double] {
         func padded(_ values: [Double]) -> [Double] {
-            values + [Double](repeating: 0, count: max(0, split.suppression.most - values.count))
+            values + [Double](repeating: 0, count: max(0, split.suppression.maximum - values.count))
         }
         switch value {
         case .indices: return padded(selection.indices.map(Double.init))

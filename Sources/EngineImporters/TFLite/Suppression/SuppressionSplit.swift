@@ -35,7 +35,7 @@ package struct SuppressionSplit {
     }
 
     private static let codes = [120: "NON_MAX_SUPPRESSION_V4", 121: "NON_MAX_SUPPRESSION_V5"]
-    private static let mostSelected = 100_000, mostBoxes = 1 << 20
+    private static let maximumSelected = 100_000, maximumBoxes = 1 << 20
 
     /// Splits at the first such operator; nil if the file contains none of them.
     /// - Throws: if the file contains the operator in an unsupported form.
@@ -59,7 +59,7 @@ package struct SuppressionSplit {
         }
         let boxes = graph.tensors[node.inputs[0]], scores = graph.tensors[node.inputs[1]]
         guard boxes.shape.count == 2, boxes.shape[1] == 4, scores.shape == [boxes.shape[0]],
-            (1...Self.mostBoxes).contains(boxes.shape[0])
+            (1...Self.maximumBoxes).contains(boxes.shape[0])
         else {
             throw DetectionOperator.Unreadable(
                 reason: "\(name) takes boxes of \(boxes.shape) and scores of \(scores.shape): expected [n, 4] and [n]")
@@ -72,13 +72,13 @@ package struct SuppressionSplit {
             return Array(bytes)
         }
         func bits(_ bytes: [UInt8]) -> UInt32 { bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) } }
-        let most = Int(Int32(bitPattern: bits(try constant(2, "number of boxes"))))
-        guard (1...Self.mostSelected).contains(most) else {
+        let maximum = Int(Int32(bitPattern: bits(try constant(2, "number of boxes"))))
+        guard (1...Self.maximumSelected).contains(maximum) else {
             throw DetectionOperator.Unreadable(
-                reason: "\(name) gives \(most) boxes: expected 1 to \(Self.mostSelected)")
+                reason: "\(name) gives \(maximum) boxes: expected 1 to \(Self.maximumSelected)")
         }
         suppression = NonMaxSuppression(
-            most: most, iou: Float(bitPattern: bits(try constant(3, "overlap"))),
+            maximum: maximum, iou: Float(bitPattern: bits(try constant(3, "overlap"))),
             threshold: Float(bitPattern: bits(try constant(4, "least score"))),
             sigma: isSoft ? Float(bitPattern: bits(try constant(5, "sigma"))) : 0)
         quantization = [boxes, scores].map { DetectionOperator.quantization(of: $0.table) }
@@ -192,6 +192,6 @@ package struct SuppressionSplit {
 
 extension TFLiteGraph {
     fileprivate func name(of tensor: Int) -> String {
-        tensors.indices.contains(tensor) ? (try? tensors[tensor].table.text(3, most: 4_096)) ?? "" : ""
+        tensors.indices.contains(tensor) ? (try? tensors[tensor].table.text(3, maximum: 4_096)) ?? "" : ""
     }
 }

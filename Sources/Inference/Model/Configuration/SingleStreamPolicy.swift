@@ -9,9 +9,9 @@ public enum SingleStreamPolicy: Sendable, Hashable {
     /// Uses this number of threads for models whose inference takes at least a millisecond (smaller ones gain little),
     /// as long as that is faster. The variant is compiled after eight single-stream predictions in a row, and released
     /// after ten minutes without use.
-    /// - Parameter mostResident: bytes of resident memory above which the process compiles no further variant; a
+    /// - Parameter maximumResident: bytes of resident memory above which the process compiles no further variant; a
     ///   variant takes about as much memory as its model.
-    case automatic(threads: Int, mostResident: Int = .max)
+    case automatic(threads: Int, maximumResident: Int = .max)
     /// Uses this number of threads for every model, from the first single-stream prediction on.
     case always(threads: Int)
 
@@ -27,20 +27,20 @@ public enum SingleStreamPolicy: Sendable, Hashable {
     }
 
     /// The conditions under which the variant is worth its memory.
-    var worth: Worth {
-        guard case .automatic(_, let mostResident) = self else { return Worth() }
-        return Worth(
-            inference: 1_000_000, inARow: 8, before: 2, mustWin: true, unused: 600_000_000_000,
-            mostResident: mostResident)
+    var conditions: VariantConditions {
+        guard case .automatic(_, let maximumResident) = self else { return VariantConditions() }
+        return VariantConditions(
+            inference: 1_000_000, consecutive: 8, before: 2, mustWin: true, unused: 600_000_000_000,
+            maximumResident: maximumResident)
     }
 
     /// The conditions for compiling and releasing a variant.
-    struct Worth: Sendable {
+    struct VariantConditions: Sendable {
         /// The minimum time of an inference in nanoseconds.
         var inference: UInt64 = 0
         /// The number of consecutive single-stream predictions, without any other between them, after which the variant
         /// is compiled.
-        var inARow = 1
+        var consecutive = 1
         /// The number of single-stream predictions that must directly precede one that runs on the variant: with two
         /// clients, a request is often the only one for a moment, and would then slow down the next.
         var before = 0
@@ -49,6 +49,6 @@ public enum SingleStreamPolicy: Sendable, Hashable {
         /// Nanoseconds without use after which the variant is released; nil disables the release.
         var unused: UInt64?
         /// The maximum resident memory of the process, in bytes, when the variant is compiled.
-        var mostResident = Int.max
+        var maximumResident = Int.max
     }
 }

@@ -7,10 +7,10 @@ extension ImagePipeline {
         _ image: EncodedImage, format: ImageFormat, page: Int, isCancelled: @escaping () -> Bool
     ) throws(ImageError) -> ConfinedPicture {
         let picture = try image.withUnsafeBytes { (bytes) throws(ImageError) in
-            try judge(format, bytes)
+            try check(format, bytes)
             return try ConfinedDecoder.shared.open(bytes, format: format, page: page, isCancelled: isCancelled)
         }
-        try judge(picture.info)
+        try check(picture.info)
         return picture
     }
 }

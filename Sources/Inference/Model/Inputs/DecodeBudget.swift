@@ -44,7 +44,9 @@ package final class DecodeBudget: Sendable {
         var limit = Int.max, reserved = 0
 
         /// Computes the budget for pictures: the rest, but at least a quarter.
-        mutating func settle() { usage.total = limit == .max ? limit : max(1, limit / 4, limit - min(reserved, limit)) }
+        mutating func updateTotal() {
+            usage.total = limit == .max ? limit : max(1, limit / 4, limit - min(reserved, limit))
+        }
 
         private func hasRoom(_ bytes: Int) -> Bool {
             usage.used == 0 || bytes <= usage.total - min(usage.used, usage.total)
@@ -121,7 +123,7 @@ package final class DecodeBudget: Sendable {
     package func use(total: Int) {
         finish {
             $0.limit = max(1, total)
-            $0.settle()
+            $0.updateTotal()
         }
     }
 
@@ -145,7 +147,7 @@ package final class DecodeBudget: Sendable {
     private func reserve(_ bytes: Int) {
         finish {
             $0.reserved += bytes
-            $0.settle()
+            $0.updateTotal()
         }
     }
 

@@ -35,13 +35,13 @@ struct InputFiller {
     /// Refuses 64-bit integers that do not fit into 32 bits: OpenVINO computes in 32 bits, and would silently change
     /// them.
     private func checkRange(_ tensor: any EngineTensor, name: String) throws(InferenceError) {
-        func integers<T: FixedWidthInteger & BitwiseCopyable>(_: T.Type, from least: Int32) throws(InferenceError) {
+        func integers<T: FixedWidthInteger & BitwiseCopyable>(_: T.Type, from minimum: Int32) throws(InferenceError) {
             for index in 0..<tensor.bytes.count / 8 {
                 let value = tensor.bytes.loadUnaligned(fromByteOffset: index * 8, as: T.self)
                 guard Int32(exactly: value) == nil else { continue }
                 throw .invalidInput(
                     name: name,
-                    reason: "expected integers from \(least) to \(Int32.max) (the engine computes "
+                    reason: "expected integers from \(minimum) to \(Int32.max) (the engine computes "
                         + "\(tensor.elementType.rawValue) in 32 bits), found \(value) at element \(index)")
             }
         }
@@ -72,11 +72,11 @@ struct InputFiller {
         case (.image, .multiArray(let array)):
             // Pixels that the client has already prepared in the tensor's form.
             try copy(array, into: tensor, name: name)
-        case (.image, .lentArray(let array)):
+        case (.image, .borrowedArray(let array)):
             try copy(array, into: tensor, name: name)
-        case (.bytes, .lentArray(let array)):
+        case (.bytes, .borrowedArray(let array)):
             try copy(array, into: tensor, name: name)
-        case (.array(let linear), .lentArray(let array)):
+        case (.array(let linear), .borrowedArray(let array)):
             if linear == nil || options.usesTensors, array.elementType == tensor.elementType {
                 try copy(array, into: tensor, name: name)
             } else {
@@ -154,7 +154,7 @@ struct InputFiller {
         tensor.bytes.copyBytes(from: array.bytes)
     }
 
-    private func copy(_ array: LentArray, into tensor: any EngineTensor, name: String) throws(InferenceError) {
+    private func copy(_ array: BorrowedArray, into tensor: any EngineTensor, name: String) throws(InferenceError) {
         guard array.elementType == tensor.elementType, array.byteCount == tensor.bytes.count else {
             throw .invalidInput(
                 name: name,

@@ -14,11 +14,11 @@ internal import SystemSupport
 package enum LongDecoding {
     /// Runs the work, and returns its result.
     /// - Parameters:
-    ///   - givingWay: whether the thread has lower priority; false for a request that holds a slot which is not for
+    ///   - lowPriority: whether the thread has lower priority; false for a request that holds a slot which is not for
     ///     long requests: on a busy machine it would hold that slot for long.
     ///   - work: the work; its argument returns true if the task was cancelled.
     package static func run<Value: Sendable>(
-        givingWay: Bool = true, _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) -> Value
+        lowPriority: Bool = true, _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) -> Value
     ) async -> Value {
         started.add(1, ordering: .relaxed)
         let flag = Flag()
@@ -27,7 +27,7 @@ package enum LongDecoding {
                 let isCancelled: @Sendable () -> Bool = { flag.isSet.load(ordering: .relaxed) }
                 do throws(SystemError) {
                     try SystemThread.start("decode") {
-                        if givingWay { SystemThread.giveWay() }
+                        if lowPriority { SystemThread.lowerPriority() }
                         continuation.resume(returning: work(isCancelled))
                     }
                 } catch {

@@ -73,7 +73,7 @@ extension EncodedImage {
 
 extension Shape {
     /// The shape of a picture's tensor, with the given height and width.
-    func settled(width: Int, height: Int, _ layout: TensorLayout) -> Shape {
+    func resolved(width: Int, height: Int, _ layout: TensorLayout) -> Shape {
         var dimensions = dimensions
         let first = dimensions.count - (layout == .nhwc ? 3 : 2)
         guard first >= 0 else { return self }
@@ -87,6 +87,6 @@ extension FeatureDescription {
     /// nil for other inputs.
     package func shape(ofPicture side: Int) -> Shape? {
         guard let image, let size = image.openSize?.tensor(width: side, height: side) else { return nil }
-        return shape.settled(width: size.width, height: size.height, image.layout)
+        return shape.resolved(width: size.width, height: size.height, image.layout)
     }
 }

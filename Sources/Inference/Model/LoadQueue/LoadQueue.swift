@@ -25,11 +25,11 @@ package struct LoadCost: Sendable, Comparable {
 /// Decides which loads run: a limited number at a time, the others wait, the cheapest first. No clock, no tasks.
 ///
 /// A load that takes long (``isLate(_:)``) yields its place to the next one and continues in parallel, so that a model
-/// that hangs does not delay the others. Because each load may take much memory, at most ``mostLate`` late loads yield
-/// their places; further late ones keep theirs.
+/// that hangs does not delay the others. Because each load may take much memory, at most ``maximumLateLoads`` late
+/// loads yield their places; further late ones keep theirs.
 package struct LoadQueue {
     /// The maximum number of late loads that have yielded their places.
-    package static let mostLate = 2
+    package static let maximumLateLoads = 2
 
     /// The number of loads that may run at a time, in addition to the late ones.
     package var limit: Int
@@ -59,7 +59,7 @@ package struct LoadQueue {
 
     /// Admits the loads that may begin now. Returns their identifiers.
     package mutating func admit() -> [Int] {
-        let taken = running.count - min(late.count, Self.mostLate)
+        let taken = running.count - min(late.count, Self.maximumLateLoads)
         let count = min(waiting.count, max(0, max(1, limit) - taken))
         let admitted = waiting.prefix(count).map(\.id)
         waiting.removeFirst(count)

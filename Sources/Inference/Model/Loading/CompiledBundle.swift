@@ -20,7 +20,7 @@ struct CompiledBundle {
         let isDerived = opened.bundle.manifest == nil
         let problems = isDerived ? ProblemList() : opened.planner.problems
         let declared = opened.manifest?.observations ?? []
-        observations = (declared.isEmpty ? opened.planner.ownObservations : declared).compactMap {
+        observations = (declared.isEmpty ? opened.planner.builtInObservations : declared).compactMap {
             ObservationPlan($0, plan: opened.plan, compiled: compiled, problems: problems)
         }
         try opened.planner.problems.throwAny(of: opened.bundle)

@@ -96,10 +96,10 @@ struct LoadAttempt {
         let comparison = EngineComparison(
             opened: file.model, question: question, source: source, plan: file.plan, options: configuration.compile)
         switch comparison.outcome() {
-        case .same: question.settle(nil)
+        case .same: question.decide(nil)
         case .unknown(let reason): report.engineUncompared = reason
         case .wrong(let fault):
-            question.settle(fault)
+            question.decide(fault)
             return false
         }
         return true
@@ -126,7 +126,7 @@ struct LoadAttempt {
             guard let question = file.model.question, error.kind != .noThreads, report.engineUncompared != nil,
                 ["CPU", "AUTO"].contains(configuration.compile.device), (try? question.other.read(source)) != nil
             else { throw .engine(error) }
-            question.settle("cannot compile it: \(error.detail)")
+            question.decide("cannot compile it: \(error.detail)")
             report.engineComparison &+= report.comparison &+ step()
             return nil
         }

@@ -34,7 +34,7 @@ struct WarmUp: Sendable {
         var tensors: [[UInt8]] = []
         for (path, file) in pictures {
             let name = FilePath.name(of: file) ?? file
-            switch BundleFile.read(file, most: largestFile) {
+            switch BundleFile.read(file, maximum: largestFile) {
             case .failure(let problem): problems.add(path, "\"\(name)\" \(problem.reason)")
             case .success(let data):
                 do throws(ImageError) {

@@ -26,7 +26,7 @@ struct ClassificationReader: Sendable {
     enum Source: Sendable {
         case scores(output: Int, name: String, ScoreReader)
         case embedding(ObservationPlan, EmbeddingClasses)
-        case taught(ObservationPlan, TaughtHead)
+        case taught(ObservationPlan, TaughtClassifier)
     }
 
     /// The best classes of an output.
@@ -75,7 +75,7 @@ struct ClassificationReader: Sendable {
     }
 
     /// Classifies an embedding as `/embed` returns it, because the classes were taught with such embeddings.
-    private func answer(of head: TaughtHead, to embedding: [Float]) throws(InferenceError) -> Best {
+    private func answer(of head: TaughtClassifier, to embedding: [Float]) throws(InferenceError) -> Best {
         guard let answer = head.answer(embedding) else {
             let reason =
                 embedding.count == head.dimension

@@ -75,10 +75,10 @@ struct ObservationPlan: Sendable {
     }
 
     /// The plan for one picture: if the tensor takes its picture's size, with that size.
-    func settled(for info: ImageInfo, options: ImageDecodeOptions) -> ObservationPlan {
+    func resolved(for info: ImageInfo, options: ImageDecodeOptions) -> ObservationPlan {
         guard spec.openSize != nil else { return self }
         var plan = self
-        plan.spec = spec.settled(for: info, options: options)
+        plan.spec = spec.resolved(for: info, options: options)
         return plan
     }
 

@@ -9,11 +9,11 @@ struct ObservationReader: Sendable {
     private let plan: ObservationPlan
     private let request: ObservationRequest
     private let options: PredictionOptions
-    private let wanted: Set<Int>?
+    private let requestedClasses: Set<Int>?
     private let model: String
 
     /// The maximum number of run lengths of all masks of one picture.
-    private static let mostRuns = 2_000_000
+    private static let maximumRuns = 2_000_000
 
     /// - Parameter model: the model's name.
     /// - Throws: if the model has no class of a requested name.
@@ -24,19 +24,19 @@ struct ObservationReader: Sendable {
         self.request = request
         self.options = options
         self.model = model
-        wanted = try request.classes.map { (names) throws(InferenceError) in
+        requestedClasses = try request.classes.map { (names) throws(InferenceError) in
             try Self.classes(names, labels: plan.output.labels)
         }
     }
 
     private static func classes(_ names: [String], labels: [String]?) throws(InferenceError) -> Set<Int> {
-        var wanted: Set<Int> = []
+        var requestedClasses: Set<Int> = []
         for name in names {
             let places = (labels ?? []).indices.filter { labels?[$0] == name }
             if !places.isEmpty {
-                wanted.formUnion(places)
+                requestedClasses.formUnion(places)
             } else if let index = Int(name), index >= 0, labels.map({ index < $0.count }) ?? true {
-                wanted.insert(index)
+                requestedClasses.insert(index)
             } else {
                 let hint = Spelling.hint(for: name, among: labels ?? [])
                 let known =
@@ -45,7 +45,7 @@ struct ObservationReader: Sendable {
                     name: "classes", reason: "expected \(known), found \"\(name.prefix(60))\"\(hint)")
             }
         }
-        return wanted
+        return requestedClasses
     }
 
     // MARK: Reading
@@ -56,7 +56,7 @@ struct ObservationReader: Sendable {
         guard let image else { throw .unsupported(model: model, reason: "does not take one image") }
         let start = MonotonicInstant.now
         let decoding = ImageDecodeOptions(options)
-        let plan = plan.settled(for: image, options: decoding)
+        let plan = plan.resolved(for: image, options: decoding)
         let mapping = PictureMapping(image, spec: plan.spec, options: decoding)
         var picture = PictureMap(
             x: AxisMap(mapping.x, side: plan.spec.width), y: AxisMap(mapping.y, side: plan.spec.height))
@@ -129,13 +129,13 @@ struct ObservationReader: Sendable {
         var options = BoxOptions()
         options.threshold = request.threshold
         options.iou = request.iou
-        options.most = request.top
-        options.classes = wanted
+        options.maximum = request.top
+        options.classes = requestedClasses
         options.needsAll = request.needsAll
         let detections = try decoder.detections(in: tensors, options: options, isCancelled: isCancelled)
         let reader = boxes.keypoints.map { PointReader($0.decoding, width: plan.spec.width, height: plan.spec.height) }
         let labels = plan.output.labels
-        var runs = Self.mostRuns
+        var runs = Self.maximumRuns
         var found: [ObservationResult.Found] = []
         for detection in detections {
             guard let rectangle = picture.rectangle(detection.box) else { continue }
@@ -143,7 +143,7 @@ struct ObservationReader: Sendable {
             if let masks, let prototypes = tensors["prototypes"]?.first, detection.extras.count >= masks.coefficients {
                 mask = try masks.mask(
                     of: detection, coefficients: detection.extras[..<masks.coefficients], prototypes: prototypes,
-                    in: picture, most: runs, isCancelled: isCancelled)
+                    in: picture, maximum: runs, isCancelled: isCancelled)
                 runs -= mask?.counts.count ?? 0
             }
             var points: [ObservationResult.Point]?

@@ -11,7 +11,7 @@ package final class ScoreWatch: Sendable {
     private let receiver = Mutex<Receiver?>(nil)
     /// True once scores were found that are not confidences. One such answer decides for all later ones, because logits
     /// may also lie within 0 to 1.
-    private let isTold = Atomic<Bool>(false)
+    private let isReported = Atomic<Bool>(false)
 
     init() {}
 
@@ -26,28 +26,29 @@ package final class ScoreWatch: Sendable {
     /// Checks all scores of a prediction, until some are found that are not confidences.
     /// - Returns: whether the model's scores are confidences, as far as is known.
     func areConfidences(_ scores: UnsafeBufferPointer<Float>, output: String) -> Bool {
-        guard !isTold.load(ordering: .relaxed) else { return false }
-        guard let text = finding(in: scores, output: output) else { return !isTold.load(ordering: .relaxed) }
+        guard !isReported.load(ordering: .relaxed) else { return false }
+        guard let text = finding(in: scores, output: output) else { return !isReported.load(ordering: .relaxed) }
         receiver.withLock { $0 }?.tell(text)
         return false
     }
 
     /// False if any of the values, or earlier scores of the model, are not confidences; otherwise true.
     package func mayBeConfidences(_ values: some Sequence<Double>) -> Bool {
-        let (least, greatest) = (Double(-Self.slack), Double(1 + Self.slack))
-        return !isTold.load(ordering: .relaxed) && !values.contains { $0.isFinite && !(least...greatest).contains($0) }
+        let (minimum, greatest) = (Double(-Self.slack), Double(1 + Self.slack))
+        return !isReported.load(ordering: .relaxed)
+            && !values.contains { $0.isFinite && !(minimum...greatest).contains($0) }
     }
 
     /// Checks all scores of an output.
     /// - Returns: the warning, once; nil if the scores may be confidences, or the warning was returned before.
     func finding(in scores: UnsafeBufferPointer<Float>, output: String) -> String? {
-        var least = Float.infinity, greatest = -Float.infinity
+        var minimum = Float.infinity, greatest = -Float.infinity
         // NaN and infinities give no information about the other scores.
-        for score in scores where score.isFinite { (least, greatest) = (min(least, score), max(greatest, score)) }
-        guard least < -Self.slack || greatest > 1 + Self.slack, !isTold.exchange(true, ordering: .relaxed) else {
+        for score in scores where score.isFinite { (minimum, greatest) = (min(minimum, score), max(greatest, score)) }
+        guard minimum < -Self.slack || greatest > 1 + Self.slack, !isReported.exchange(true, ordering: .relaxed) else {
             return nil
         }
-        return "output \"\(output)\": scores of \(least) to \(greatest) are outside 0 to 1\(Self.advice)"
+        return "output \"\(output)\": scores of \(minimum) to \(greatest) are outside 0 to 1\(Self.advice)"
     }
 
     private static let advice =

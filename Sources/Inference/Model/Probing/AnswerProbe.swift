@@ -12,7 +12,7 @@ struct AnswerProbe {
     private static let slow: UInt64 = 1_000_000_000
     /// The maximum number of rounds of a pattern, and the time in nanoseconds after which rounds end. Several rounds
     /// are needed because a fast stream may take the work of another.
-    private static let mostRounds = 16, roundsTime: UInt64 = 10_000_000
+    private static let maximumRounds = 16, roundsTime: UInt64 = 10_000_000
 
     /// Computes the answers of a model that runs on one stream.
     func reference() throws(EngineError) -> ReferenceAnswers {
@@ -39,7 +39,7 @@ struct AnswerProbe {
     func difference(
         from reference: ReferenceAnswers, requests: [any InferRequest],
         patterns: [ProbePattern] = ProbePattern.allCases,
-        rounds: Int = mostRounds
+        rounds: Int = maximumRounds
     ) throws(EngineError) -> String? {
         for pattern in patterns where reference.answers[pattern] != nil {
             let inputs = try self.inputs(pattern), start = MonotonicInstant.now

@@ -17,7 +17,7 @@ struct EngineComparison {
 
     /// The fraction of an output's range that is due to rounding.
     private static let tolerance: Float = 1e-3
-    private static let leastCosine: Float = 0.99
+    private static let minimumCosine: Float = 0.99
 
     /// The result of the comparison.
     enum Outcome {
@@ -99,8 +99,8 @@ struct EngineComparison {
     /// only by rounding.
     private static func extent(of values: [Float]) -> Float {
         let finite = values.filter(\.isFinite)
-        guard let least = finite.min(), let most = finite.max() else { return 0 }
-        return max(most - least, max(abs(least), abs(most)) / 1000)
+        guard let minimum = finite.min(), let maximum = finite.max() else { return 0 }
+        return max(maximum - minimum, max(abs(minimum), abs(maximum)) / 1000)
     }
 
     /// Unlike `Agreement.cosine`, leaves out numbers that are not finite.
@@ -113,7 +113,7 @@ struct EngineComparison {
         }
         guard ofA > 0, ofB > 0 else { return ofA == ofB ? nil : "only zeros in one of the engines" }
         let cosine = Float(product / (ofA.squareRoot() * ofB.squareRoot()))
-        return cosine < Self.leastCosine
+        return cosine < Self.minimumCosine
             ? "values of another direction (cosine \((cosine * 1000).rounded() / 1000))" : nil
     }
 

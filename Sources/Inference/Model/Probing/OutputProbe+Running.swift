@@ -2,7 +2,7 @@ internal import SystemSupport
 
 extension OutputProbe {
     /// The maximum number of elements of a tensor, and of classes.
-    private static let mostElements = 1 << 26, mostClasses = 1_000_000
+    private static let maximumElements = 1 << 26, maximumClasses = 1_000_000
     private static let runs = 4
 
     /// Runs a model file on zeros and on noise of several ranges. Open axes get the extents of a picture's tensor.
@@ -39,22 +39,22 @@ extension OutputProbe {
         let type = model.compiled.outputs[place].elementType
         let (shape, numbers) = try model.request.withOutput(place) { shape, raw -> (Shape, [Double]) in
             var numbers: [Double] = []
-            guard raw.count <= Self.mostClasses * 8 else { return (shape, []) }
+            guard raw.count <= Self.maximumClasses * 8 else { return (shape, []) }
             ElementConversion.read(raw, as: type) { _, value in numbers.append(value) }
             return (shape, numbers)
         }
         // Only outputs with one number for each class, whose other axes all have extent 1.
-        guard shape.dimensions.filter({ $0 != 1 }).count == 1, numbers.count > 1, numbers.count <= Self.mostClasses
+        guard shape.dimensions.filter({ $0 != 1 }).count == 1, numbers.count > 1, numbers.count <= Self.maximumClasses
         else { return }
         var values = outputs[place] ?? Values()
         let sum = numbers.reduce(0, +)
-        let (least, greatest) = (numbers.min() ?? 0, numbers.max() ?? 0)
+        let (minimum, greatest) = (numbers.min() ?? 0, numbers.max() ?? 0)
         let isFirst = outputs[place] == nil
         values.count = numbers.count
-        values.areNumbers = values.areNumbers && sum.isFinite && least.isFinite && greatest.isFinite
-        values.least = isFirst ? least : min(values.least, least)
+        values.areNumbers = values.areNumbers && sum.isFinite && minimum.isFinite && greatest.isFinite
+        values.minimum = isFirst ? minimum : min(values.minimum, minimum)
         values.greatest = isFirst ? greatest : max(values.greatest, greatest)
-        values.leastSum = isFirst ? sum : min(values.leastSum, sum)
+        values.minimumSum = isFirst ? sum : min(values.minimumSum, sum)
         values.greatestSum = isFirst ? sum : max(values.greatestSum, sum)
         outputs[place] = values
     }
@@ -77,7 +77,7 @@ extension OutputProbe {
             var tensors: [any EngineTensor] = []
             for (index, port) in file.inputs.enumerated() {
                 let shape = options.inputShapes[index] ?? port.shape
-                guard let count = shape.elementCount, count <= OutputProbe.mostElements else {
+                guard let count = shape.elementCount, count <= OutputProbe.maximumElements else {
                     throw EngineError(
                         kind: .failure, operation: "run the model on noise",
                         detail: "its input \"\(port.name)\" of shape \(shape) is too large for that")
@@ -112,7 +112,7 @@ extension OutputProbe {
         /// such as numbers of words, stay 0.
         mutating func fill(_ tensor: any EngineTensor, round: Int) {
             tensor.zero()
-            let range: (least: Double, span: Double)
+            let range: (minimum: Double, span: Double)
             switch tensor.elementType {
             case .float16, .bfloat16, .float32, .float64: range = [(0, 0), (0, 1), (-2, 4), (0, 255)][round]
             case .uint8: range = round == 0 ? (0, 0) : (0, 255)
@@ -122,7 +122,7 @@ extension OutputProbe {
             guard range.span > 0, tensor.elementType.byteCount > 0 else { return }
             for index in 0..<tensor.bytes.count / tensor.elementType.byteCount {
                 ElementConversion.write(
-                    range.least + next() * range.span, at: index, as: tensor.elementType, to: tensor.bytes)
+                    range.minimum + next() * range.span, at: index, as: tensor.elementType, to: tensor.bytes)
             }
         }
     }

@@ -35,31 +35,31 @@ struct ReferenceAnswers: Sendable, Codable {
     }
 
     /// The maximum number of sampled values of all outputs together: they stay in memory as long as the model.
-    private static let mostValues = 65_536
+    private static let maximumValues = 65_536
     /// One of this many values may differ: rounding can change which of two nearly equal values is the largest.
     private static let exceptions = 500
 
     /// The sampled values of each output after an inference. Outputs that the engine returns as values instead of
     /// tensors are omitted.
     static func outputs(of request: any EngineOutputs, plan: ModelPlan) throws(EngineError) -> [Output] {
-        let most = max(64, mostValues / max(1, plan.outputs.count))
+        let maximum = max(64, maximumValues / max(1, plan.outputs.count))
         var outputs: [Output] = []
         for output in plan.outputs {
             if case .feature = output.kind { continue }
             let type = output.description.elementType
-            outputs.append(try request.withOutput(output.index) { sample($1, shape: $0, type: type, most: most) })
+            outputs.append(try request.withOutput(output.index) { sample($1, shape: $0, type: type, maximum: maximum) })
         }
         return outputs
     }
 
-    private static func sample(_ raw: UnsafeRawBufferPointer, shape: Shape, type: ElementType, most: Int) -> Output {
+    private static func sample(_ raw: UnsafeRawBufferPointer, shape: Shape, type: ElementType, maximum: Int) -> Output {
         let size = type.byteCount, count = size > 0 ? raw.count / size : 0
         // A step without a common divisor with the count visits every row, column and channel.
-        var step = max(1, count / max(1, most)) | 1
+        var step = max(1, count / max(1, maximum)) | 1
         while step > 1, greatestCommonDivisor(step, count) > 1 { step += 2 }
-        var values = Data(capacity: 4 * min(count, most))
+        var values = Data(capacity: 4 * min(count, maximum))
         var place = 0
-        for _ in 0..<min(count, most) {
+        for _ in 0..<min(count, maximum) {
             let element = UnsafeRawBufferPointer(rebasing: raw[place * size..<(place + 1) * size])
             ElementConversion.read(element, as: type) { _, value in
                 withUnsafeBytes(of: Float(value).bitPattern.littleEndian) { values.append(contentsOf: $0) }
@@ -133,7 +133,7 @@ struct ReferenceAnswers: Sendable, Codable {
     }
 
     /// The maximum number of rows that are matched in any order; the lists of detectors and classifiers are shorter.
-    private static let mostRows = 1024
+    private static let maximumRows = 1024
 
     /// The number of values in a row of a list that may be sorted by score: a detection of several values, or one index
     /// into a table. Rounding can exchange rows with nearly equal scores. Nil for other outputs.
@@ -142,8 +142,8 @@ struct ReferenceAnswers: Sendable, Codable {
         // Bytes are quantized scores, and their position identifies the class.
         let isPlace = !type.isFloatingPoint && type.byteCount > 1
         switch extents.count {
-        case 1 where isPlace && extents[0] <= mostRows: return 1
-        case 2 where extents[0] <= mostRows && extents[1] > 1: return extents[1]
+        case 1 where isPlace && extents[0] <= maximumRows: return 1
+        case 2 where extents[0] <= maximumRows && extents[1] > 1: return extents[1]
         default: return nil
         }
     }

@@ -47,7 +47,7 @@ struct ReferenceSource: Sendable {
 
     /// The answers from the cache; nil if the cache does not contain them.
     func cached() -> ReferenceAnswers? {
-        guard let path, case .success(let data) = BundleFile.read(path, most: 8 << 20) else { return nil }
+        guard let path, case .success(let data) = BundleFile.read(path, maximum: 8 << 20) else { return nil }
         return try? JSONDecoder().decode(ReferenceAnswers.self, from: data)
     }
 

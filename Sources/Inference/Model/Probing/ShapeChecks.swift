@@ -9,7 +9,7 @@ final class ShapeChecks: Sendable {
     /// Sets of shapes that the model accepts, by the index of the input.
     private let known = Mutex<Set<[Int: Shape]>>([])
     /// The number of known sets at which all are discarded: a client may send other shapes each time.
-    private static let most = 256
+    private static let maximum = 256
     /// Admits one check at a time.
     private let turns: InFlightLimiter
     private let attempt: @Sendable ([Int: Shape]) -> Result<Void, EngineError>
@@ -52,7 +52,7 @@ final class ShapeChecks: Sendable {
             throw .refused(error)
         }
         known.withLock { known in
-            if known.count >= Self.most { known.removeAll() }
+            if known.count >= Self.maximum { known.removeAll() }
             known.insert(shapes)
         }
     }

@@ -31,7 +31,7 @@ package final class RequestPool: Sendable {
     }
 
     /// Additional places for pipelines, which run models without a slot of those models, a few crops at a time.
-    private static let mostOfPipelines = 65_536
+    private static let maximumForPipelines = 65_536
 
     /// Creates infer requests of a compiled model.
     package init(
@@ -47,7 +47,7 @@ package final class RequestPool: Sendable {
         // never refuses.
         turns = InFlightLimiter(
             configuration: LimiterConfiguration(
-                limit: self.count, queueCapacity: max(waiters, 1) + Self.mostOfPipelines, maxWait: .seconds(86_400),
+                limit: self.count, queueCapacity: max(waiters, 1) + Self.maximumForPipelines, maxWait: .seconds(86_400),
                 policy: .defer))
     }
 

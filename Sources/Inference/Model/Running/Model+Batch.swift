@@ -20,7 +20,7 @@ extension Model {
     /// - Parameter head: taught classes that replace the model's own, for a model that computes embeddings.
     package func classifications(
         of images: [EncodedImage], top: Int, threshold: Float, options: PredictionOptions, slot: Slot,
-        head: TaughtHead? = nil
+        head: TaughtClassifier? = nil
     ) async -> [Result<ClassificationResult, InferenceError>] {
         await results(of: images) { (image) throws(InferenceError) in
             let reader = try classificationReader(top: top, threshold: threshold, head: head)

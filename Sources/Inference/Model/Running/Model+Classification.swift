@@ -6,9 +6,9 @@ extension Model {
     /// - Parameter head: taught classes that replace the model's own, for a model that computes embeddings.
     /// - Throws: if the model is not an image classifier.
     func classificationReader(
-        top: Int, threshold: Float, head: TaughtHead? = nil
+        top: Int, threshold: Float, head: TaughtClassifier? = nil
     ) throws(InferenceError) -> ClassificationReader {
-        guard let classes = head.map(taughtClasses) ?? ownClasses else {
+        guard let classes = head.map(taughtClasses) ?? builtInClasses else {
             throw .unsupported(
                 model: description.name,
                 reason: "has no output with \(head == nil ? "labels" : "an embedding"): \(abilities)")
@@ -45,7 +45,7 @@ extension Model {
     }
 
     /// Classes that were taught with this model's embeddings; nil if it computes no embeddings.
-    private func taughtClasses(_ head: TaughtHead) -> ClassificationReader.Classes? {
+    private func taughtClasses(_ head: TaughtClassifier) -> ClassificationReader.Classes? {
         observations.first { $0.output.task == .embed }.map { plan in
             .init(.taught(plan, head), head.labels, noImage: noImage, watch: scoreWatch)
         }
@@ -54,16 +54,16 @@ extension Model {
     /// Classifies one picture by classes that were taught with this model's embeddings.
     package func classification(
         of image: EncodedImage, top: Int, threshold: Float = 0, options: PredictionOptions = PredictionOptions(),
-        slot: Slot? = nil, head: TaughtHead
+        slot: Slot? = nil, head: TaughtClassifier
     ) async throws(InferenceError) -> ClassificationResult {
         let reader = try classificationReader(top: top, threshold: threshold, head: head)
         return try await classification(of: image, by: reader, options: options, slot: slot)
     }
 
     /// The classes that the bundle's `taught` names; nil for other models.
-    package var taughtHead: TaughtHead? {
+    package var taughtClassifier: TaughtClassifier? {
         guard plan.outputs.allSatisfy({ $0.description.labels == nil }),
-            case .taught(_, let head)? = ownClasses?.source
+            case .taught(_, let head)? = builtInClasses?.source
         else { return nil }
         return head
     }

@@ -5,9 +5,9 @@ internal import SystemSupport
 
 extension Model {
     /// The maximum number of pictures that a report of differing goldens names.
-    private static let mostTold = 3
+    private static let maximumReported = 3
     /// The maximum of the goldens that are kept for the canary: the number of pictures, and their bytes in total.
-    private static let mostKept = 16, mostKeptBytes = 4 << 20
+    private static let maximumKept = 16, maximumKeptBytes = 4 << 20
 
     /// Compares the model's answers with the goldens, as many at once as it has infer requests. For a model that does
     /// not serve yet.
@@ -20,7 +20,7 @@ extension Model {
             reason.map { "\(golden.name): \($0)" }
         }
         let report = GoldenReport(
-            compared: found.count, agreed: agreed, differences: Array(differences.prefix(Self.mostTold)))
+            compared: found.count, agreed: agreed, differences: Array(differences.prefix(Self.maximumReported)))
         // 0.95 of 20 must be 19, regardless of rounding errors.
         if Double(agreed) + 1e-9 < set.agreement * Double(found.count) {
             let allowed = Int((1 - set.agreement) * Double(found.count) + 1e-9)
@@ -101,7 +101,7 @@ extension Model {
             let result = try await observations(of: image, request: ObservationRequest(task: task), options: options)
             return (ComparableAnswer(result), result.times.inference, nil)
         } catch {
-            let code = error.isOfTheMoment ? Self.busy : "internal"
+            let code = error.isTemporary ? Self.busy : "internal"
             return (.failure(code: code, message: error.message), 0, error)
         }
     }
@@ -124,10 +124,10 @@ extension Model {
     /// The first pictures, within the limits on their number and bytes. Blocks.
     private static func kept(_ goldens: [Golden]) -> [GoldenPicture] {
         var kept: [GoldenPicture] = [], bytes = 0
-        for golden in goldens.prefix(mostKept) {
+        for golden in goldens.prefix(maximumKept) {
             guard case .success(let picture) = golden.read() else { continue }
             bytes += picture.bytes.count
-            guard bytes <= mostKeptBytes else { break }
+            guard bytes <= maximumKeptBytes else { break }
             kept.append(picture)
         }
         return kept
@@ -165,7 +165,7 @@ struct GoldenPicture: Sendable {
 extension Golden {
     /// Reads the picture. Blocks.
     fileprivate func read() -> Result<GoldenPicture, BundleFile.Problem> {
-        switch BundleFile.read(path, most: GoldenSet.largestPicture) {
+        switch BundleFile.read(path, maximum: GoldenSet.largestPicture) {
         case .failure(let problem): return .failure(problem)
         case .success(let data):
             let bytes = [UInt8](data)
@@ -180,7 +180,7 @@ extension Golden {
 extension InferenceError {
     /// True if the error gives no information about the model or the picture: the request was refused, late or
     /// cancelled.
-    package var isOfTheMoment: Bool {
+    package var isTemporary: Bool {
         switch self {
         case .refused, .deadlineExceeded, .cancelled: true
         default: false

@@ -19,7 +19,7 @@ extension Model {
             let shape: Shape
             switch features.featureValue(for: input.description.name) {
             case .multiArray(let array)?: shape = array.shape
-            case .lentArray(let array)?: shape = array.shape
+            case .borrowedArray(let array)?: shape = array.shape
             case .strings(let array)?: shape = array.shape
             case .string?: shape = Shape(input.description.shape.dimensions.map { $0 == Shape.dynamic ? 1 : $0 })
             default: continue
@@ -114,7 +114,7 @@ extension Model {
         guard case .image(let pipeline) = plan.kind, case .image(let image)? = value else { return nil }
         var bytes = pipeline.demand(of: image).memory
         // If the header cannot be read, or is over a limit, the decoder refuses the picture before it takes memory.
-        if kept > 0 || pipeline.spec.openSize != nil, let info = try? pipeline.judged(image) {
+        if kept > 0 || pipeline.spec.openSize != nil, let info = try? pipeline.checked(image) {
             bytes = Self.memory(
                 bytes + pipeline.openTensorBytes(info, image.decoding(options)), of: info, keeping: kept)
         }

@@ -35,17 +35,17 @@ extension Model {
                 opened.append(Opened(position: position, name: name, image: image, picture: picture))
                 item.decoding &+= MonotonicInstant.now.nanoseconds(since: start)
             } else {
-                do throws(ImageError) { info = try pipeline.judged(image) } catch { throw .image(error, input: name) }
+                do throws(ImageError) { info = try pipeline.checked(image) } catch { throw .image(error, input: name) }
                 memory = Self.sum(memory, pipeline.demand(of: image).memory)
             }
             item.pictures[position] = .image(image)
             guard pipeline.spec.openSize != nil else { continue }
-            let settled = pipeline.settled(for: info, options: image.decoding(options))
-            item.inputs[position] = input.settled(settled)
-            item.shapes[position] = input.description.shape.settled(
-                width: settled.spec.width, height: settled.spec.height, settled.spec.layout)
+            let resolved = pipeline.resolved(for: info, options: image.decoding(options))
+            item.inputs[position] = input.resolved(resolved)
+            item.shapes[position] = input.description.shape.resolved(
+                width: resolved.spec.width, height: resolved.spec.height, resolved.spec.layout)
             memory = Self.sum(
-                memory, cost.bytes(settled.spec, sent: plan.drawsOpenPictures ? info.width * info.height : 0))
+                memory, cost.bytes(resolved.spec, sent: plan.drawsOpenPictures ? info.width * info.height : 0))
         }
         item.room = try await Self.room(memory, options, of: nil)
         let start = MonotonicInstant.now
@@ -84,8 +84,8 @@ extension Model {
     /// The approximate nanoseconds of the inference on a picture of open size; 0 for a fixed size, because all
     /// inferences then take equally long.
     func inferenceTime(of image: EncodedImage, _ input: InputPlan) -> UInt64 {
-        guard let pipeline = input.openPicture, let info = try? pipeline.judged(image) else { return 0 }
-        return openCost.withLock { $0.inference(pipeline.spec.settled(for: info)) }
+        guard let pipeline = input.openPicture, let info = try? pipeline.checked(image) else { return 0 }
+        return openCost.withLock { $0.inference(pipeline.spec.resolved(for: info)) }
     }
 }
 
@@ -93,17 +93,17 @@ extension ImagePipeline {
     /// The memory in bytes of the tensor of a picture of open size, and of the picture that `explain` makes of it; 0
     /// for a fixed size, because the model holds those tensors.
     func openTensorBytes(_ info: ImageInfo, _ options: ImageDecodeOptions) -> Int {
-        spec.openSize == nil ? 0 : 2 * spec.settled(for: info, options: options).byteCount
+        spec.openSize == nil ? 0 : 2 * spec.resolved(for: info, options: options).byteCount
     }
 
     /// Reads a picture's header, and checks it against the limits.
-    func judged(_ image: EncodedImage) throws(ImageError) -> ImageInfo {
+    func checked(_ image: EncodedImage) throws(ImageError) -> ImageInfo {
         if let pixels = image.pixels {
             guard let window = image.window else { return pixels.info }
             return ImageInfo(format: pixels.info.format, width: window.width, height: window.height, orientation: 1)
         }
         let info = try image.withUnsafeBytes { (bytes) throws(ImageError) in try ImagePipeline.probe(bytes) }
-        try judge(info)
+        try check(info)
         return info
     }
 }

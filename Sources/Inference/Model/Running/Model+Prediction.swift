@@ -44,11 +44,11 @@ extension Model {
         }
         var parts: [(name: String, part: UnfinishedPrediction.Part)] = []
         for output in plan.outputs {
-            var picture: MadePicture?
+            var picture: OutputPicture?
             if let sent, let open, case .image = output.kind {
                 picture = try engineOutputs.reading(output.index) { (shape, raw) throws(InferenceError) in
                     try OutputReader.openForm(of: output, shape: shape, count: raw.count).map {
-                        MadePicture(input: open.description.name, form: $0, raw: [UInt8](raw), sent: sent)
+                        OutputPicture(input: open.description.name, form: $0, raw: [UInt8](raw), sent: sent)
                     }
                 }
             }

@@ -43,7 +43,7 @@ extension Model {
 
     /// Preprocesses on a separate thread of low priority, because it is rarely requested.
     package func preprocess(
-        givingWay image: EncodedImage, of input: String? = nil, options: PredictionOptions
+        lowPriority image: EncodedImage, of input: String? = nil, options: PredictionOptions
     ) async throws(InferenceError) -> PreprocessedImage {
         guard let plan = pictureInput(input)?.plan else { return try preprocess(image, of: input, options: options) }
         let ready = try await ready(.image(image), plan: plan, options: options)
@@ -70,7 +70,7 @@ extension Model {
         let isCancelled = { isStopped() || deadline.hasPassed }
         do throws(ImageError) {
             let image = try image.decodedHere(pipeline, page: options.page, isCancelled: isCancelled)
-            let pipeline = pipeline.settled(for: try pipeline.judged(image), options: decoding)
+            let pipeline = pipeline.resolved(for: try pipeline.checked(image), options: decoding)
             var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
             let outcome = tensor.withUnsafeMutableBytes { destination -> Result<ImageInfo, ImageError> in
                 Result { () throws(ImageError) in

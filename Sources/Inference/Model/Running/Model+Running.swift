@@ -60,8 +60,8 @@ extension Model {
             counted.withLock { record.count(in: &$0) }
         }
         try await check(shapes, deadline: options.deadline)
-        PredictionsUnderWay.begin()
-        defer { PredictionsUnderWay.end() }
+        RunningPredictions.begin()
+        defer { RunningPredictions.end() }
         record.isChecked()
         let inputs = try takeTensors(for: record, shapes: shapes)
         // The engine has released the tensors by then: even a cancelled task waits for the inference.
@@ -158,7 +158,7 @@ extension Model {
     }
 
     /// The maximum number of attempts at one inference while failures of other inferences make its answer doubtful.
-    private static let mostAttempts = 4
+    private static let maximumAttempts = 4
 
     /// Runs the engine.
     /// - Returns: the infer request that holds the answer.
@@ -168,7 +168,7 @@ extension Model {
         var attempt = 1
         while true {
             let pooled = try await takeRequest(for: record, until: options.deadline)
-            record.begins(beside: PredictionsUnderWay.number)
+            record.begins(beside: RunningPredictions.number)
             do throws(EngineError) {
                 try setInputs(of: pooled.request, to: tensors)
                 pooled.request.setDetectionThresholds(options.detectionThresholds)
@@ -176,7 +176,9 @@ extension Model {
                 return pooled
             } catch {
                 pooled.release()
-                guard error.kind == .doubtful, attempt < Self.mostAttempts else { throw InferenceError(ofRun: error) }
+                guard error.kind == .doubtful, attempt < Self.maximumAttempts else {
+                    throw InferenceError(ofRun: error)
+                }
                 attempt += 1
             }
         }

@@ -17,7 +17,7 @@ extension Model {
     /// Takes an infer request: the variant's if no other prediction is under way, otherwise the next of the pool. A
     /// prediction keeps the variant's threads for its whole inference, even if others begin meanwhile.
     func takeRequest(until deadline: MonotonicInstant?) async throws(InferenceError) -> RequestPool.PooledRequest {
-        if PredictionsUnderWay.isOne, let pooled = singleStream.takeRequest() { return pooled }
+        if RunningPredictions.isOne, let pooled = singleStream.takeRequest() { return pooled }
         return try await requests.acquire(deadline: deadline)
     }
 
@@ -27,7 +27,7 @@ extension Model {
     func considerSingleStream(_ times: StageTimes, alone: Bool) {
         guard
             let recipe = singleStream.ran(
-                alone: alone && PredictionsUnderWay.isOne, inference: times.inference,
+                alone: alone && RunningPredictions.isOne, inference: times.inference,
                 onVariant: times.singleStreamThreads != nil)
         else { return }
         Task.detached { await self.compileForSingleStream(recipe) }
@@ -55,7 +55,7 @@ extension Model {
             let result = await self.warmUp(compiled)
             let after = Process.residentBytes
             let growth = before.flatMap { before in after.map { max(0, $0 - before) } }
-            self.singleStream.settle(
+            self.singleStream.finish(
                 result, load: MonotonicInstant.now.nanoseconds(since: start), residentBytes: growth)
         }
     }

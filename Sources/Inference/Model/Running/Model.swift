@@ -46,7 +46,7 @@ public final class Model: Sendable {
     /// The labels that `classify` returns; nil if the model has no labels.
     package let classLabels: [String]?
     /// The classes that `classify` selects from; nil if the model has no classes.
-    let ownClasses: ClassificationReader.Classes?
+    let builtInClasses: ClassificationReader.Classes?
     /// True if it takes one picture and returns classes.
     package let isImageClassifier: Bool
     /// The bundle's folder, or the model file.
@@ -89,7 +89,7 @@ public final class Model: Sendable {
         self.resources = resources
         self.observations = observations
         self.batch = batch
-        self.singleStream = SingleStreamSlot(singleStream, worth: configuration.singleStream.worth)
+        self.singleStream = SingleStreamSlot(singleStream, conditions: configuration.singleStream.conditions)
         self.pipeline = pipeline
         self.configuration = configuration
         path = bundle.path
@@ -98,7 +98,7 @@ public final class Model: Sendable {
         takesOnePicture = description.imageInput != nil
         classLabels = description.classLabels
         isImageClassifier = pipeline == nil && takesOnePicture && classLabels != nil
-        ownClasses = Self.classes(description, resources.plan, observations, provenance, scoreWatch)
+        builtInClasses = Self.classes(description, resources.plan, observations, provenance, scoreWatch)
     }
 
     /// The time for which the model has been idle; zero while it is in use.

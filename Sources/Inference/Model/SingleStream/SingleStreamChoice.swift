@@ -45,7 +45,7 @@ package struct SingleStreamChoice: Sendable {
         let fastest = variantWins ? variant.value : usual.value
         if fastest > compared * Self.change || compared > fastest * Self.change {
             compared = fastest
-            compareSoon()
+            scheduleComparison()
         }
         left -= 1
         guard left <= 0 else { return variantWins }
@@ -61,10 +61,10 @@ package struct SingleStreamChoice: Sendable {
         let isSurprise = onVariant ? isWorth(time, insteadOf: usual.value) : !isWorth(variant.value, insteadOf: time)
         if onVariant { variant.add(time) } else { usual.add(time) }
         isChosen = isKnown && isWorth(variant.value, insteadOf: usual.value)
-        if won != variantWins || onVariant != won && isSurprise { compareSoon() }
+        if won != variantWins || onVariant != won && isSurprise { scheduleComparison() }
     }
 
-    private mutating func compareSoon() {
+    private mutating func scheduleComparison() {
         interval = Self.shortestInterval
         left = min(left, interval)
     }

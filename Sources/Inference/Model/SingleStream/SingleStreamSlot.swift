@@ -16,17 +16,17 @@ package final class SingleStreamSlot: Sendable {
 
     private let state: Guarded<State>
     private let recipe: SingleStreamVariant.Recipe?
-    private let worth: SingleStreamPolicy.Worth
+    private let conditions: SingleStreamPolicy.VariantConditions
     private let predictions = Atomic<UInt64>(0)
     /// The number of single-stream predictions since the last other one.
-    private let inARow = Atomic<Int>(0)
+    private let consecutive = Atomic<Int>(0)
     /// The time when the variant was last the faster alternative, in nanoseconds of CLOCK_MONOTONIC.
     private let lastUse = Atomic<UInt64>(0)
 
     /// - Parameter recipe: nil for a model that has no variant.
-    init(_ recipe: SingleStreamVariant.Recipe?, worth: SingleStreamPolicy.Worth) {
+    init(_ recipe: SingleStreamVariant.Recipe?, conditions: SingleStreamPolicy.VariantConditions) {
         self.recipe = recipe
-        self.worth = worth
+        self.conditions = conditions
         var state = State()
         state.report.threads = recipe?.options.threads ?? 0
         self.state = Guarded(state)
@@ -48,9 +48,9 @@ package final class SingleStreamSlot: Sendable {
     /// The variant's infer request for a single-stream prediction, if the variant is chosen and the request is free;
     /// otherwise nil.
     func takeRequest() -> RequestPool.PooledRequest? {
-        guard recipe != nil, inARow.load(ordering: .relaxed) >= worth.before else { return nil }
+        guard recipe != nil, consecutive.load(ordering: .relaxed) >= conditions.before else { return nil }
         let (variant, wins) = state.withLock { state -> (SingleStreamVariant?, Bool) in
-            guard let variant = state.variant, !worth.mustWin || state.choice.next() else { return (nil, false) }
+            guard let variant = state.variant, !conditions.mustWin || state.choice.next() else { return (nil, false) }
             return (variant, state.choice.variantWins)
         }
         guard let variant else { return nil }
@@ -74,21 +74,22 @@ package final class SingleStreamSlot: Sendable {
     func ran(alone: Bool, inference: UInt64, onVariant: Bool) -> SingleStreamVariant.Recipe? {
         guard recipe != nil else { return nil }
         guard alone else {
-            inARow.store(0, ordering: .relaxed)
+            consecutive.store(0, ordering: .relaxed)
             return nil
         }
-        if worth.mustWin { state.withLock { $0.choice.record(inference, onVariant: onVariant) } }
-        let count = inARow.wrappingAdd(1, ordering: .relaxed).newValue
-        return count >= worth.inARow && inference >= worth.inference ? begin(mostResident: worth.mostResident) : nil
+        if conditions.mustWin { state.withLock { $0.choice.record(inference, onVariant: onVariant) } }
+        let count = consecutive.wrappingAdd(1, ordering: .relaxed).newValue
+        return count >= conditions.consecutive && inference >= conditions.inference
+            ? begin(maximumResident: conditions.maximumResident) : nil
     }
 
     /// Begins a compilation, and returns its recipe; nil if one was begun before, or it must not be tried again yet, or
-    /// the resident memory exceeds `mostResident` bytes.
-    func begin(mostResident: Int = .max) -> SingleStreamVariant.Recipe? {
+    /// the resident memory exceeds `maximumResident` bytes.
+    func begin(maximumResident: Int = .max) -> SingleStreamVariant.Recipe? {
         state.withLock { state in
             let now = MonotonicInstant.now.nanoseconds
             guard recipe != nil, state.report.state == .notCompiled, now >= state.notBefore else { return nil }
-            if mostResident < .max, (Process.residentBytes ?? .max) > mostResident {
+            if maximumResident < .max, (Process.residentBytes ?? .max) > maximumResident {
                 // Check again in a minute.
                 state.notBefore = now &+ 60_000_000_000
                 return nil
@@ -99,7 +100,7 @@ package final class SingleStreamSlot: Sendable {
     }
 
     /// Stores the result of the compilation that ``begin()`` began.
-    func settle(_ result: Result<SingleStreamVariant, EngineError>, load: UInt64, residentBytes: Int?) {
+    func finish(_ result: Result<SingleStreamVariant, EngineError>, load: UInt64, residentBytes: Int?) {
         lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
         change { state in
             switch result {
@@ -118,16 +119,16 @@ package final class SingleStreamSlot: Sendable {
     /// Releases the variant if it was not used, or was not the faster alternative, for the time of the policy. It is
     /// compiled again for later single-stream predictions; if it was slower, not before an hour has passed.
     func releaseUnused(at now: MonotonicInstant) {
-        guard let unused = worth.unused, let variant = state.withLock({ $0.variant }),
+        guard let unused = conditions.unused, let variant = state.withLock({ $0.variant }),
             now.nanoseconds > lastUse.load(ordering: .relaxed) &+ unused
         else { return }
         drop(variant) { state in
-            if !state.choice.variantWins { state.notBefore = now.nanoseconds &+ Self.respite }
+            if !state.choice.variantWins { state.notBefore = now.nanoseconds &+ Self.recompileInterval }
         }
     }
 
     private func drop(_ variant: SingleStreamVariant, _ note: (inout State) -> Void = { _ in }) {
-        inARow.store(0, ordering: .relaxed)
+        consecutive.store(0, ordering: .relaxed)
         change { state in
             guard state.variant?.requests === variant.requests else { return }
             note(&state)
@@ -141,7 +142,7 @@ package final class SingleStreamSlot: Sendable {
     }
 
     /// Nanoseconds before a variant that was slower may be compiled again.
-    private static let respite: UInt64 = 3_600_000_000_000
+    private static let recompileInterval: UInt64 = 3_600_000_000_000
 
     private func change(_ body: (inout State) -> Void) {
         let (report, tell) = state.withLock { state in
@@ -153,7 +154,7 @@ package final class SingleStreamSlot: Sendable {
 }
 
 /// Counts the predictions of all models that are under way in this process, from their slot to their answer.
-enum PredictionsUnderWay {
+enum RunningPredictions {
     private static let count = Atomic<Int>(0)
 
     static func begin() { count.wrappingAdd(1, ordering: .relaxed) }

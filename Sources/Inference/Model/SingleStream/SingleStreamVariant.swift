@@ -25,17 +25,18 @@ struct SingleStreamVariant: Sendable {
             options: CompileOptions,
             execution: ExecutionProperties
         ) {
-            guard let wanted = policy.threads, let threads = execution.threads, let streams = execution.streams,
+            guard let requestedThreads = policy.threads, let threads = execution.threads,
+                let streams = execution.streams,
                 streams > 0
             else { return nil }
             threadsPerStream = (threads + streams - 1) / streams
-            guard wanted > threadsPerStream else { return nil }
+            guard requestedThreads > threadsPerStream else { return nil }
             self.engine = engine
             self.source = source
             self.stamp = stamp
             var options = options
             options.hint = .latency
-            options.threads = wanted
+            options.threads = requestedThreads
             options.streams = 1
             // The model itself checks shapes.
             options.keepsModel = false

@@ -8,12 +8,12 @@ internal import SystemSupport
 /// blocked thread starts another, and keeps it afterwards.
 package enum LoaderThread {
     /// Runs the work and returns its result; the calling task waits without blocking a thread.
-    /// - Parameter givingWay: whether the thread has low priority, so that it only takes idle processor time.
+    /// - Parameter lowPriority: whether the thread has low priority, so that it only takes idle processor time.
     package static func run<Value: Sendable>(
-        givingWay: Bool = false, _ work: @escaping @Sendable () -> Value
+        lowPriority: Bool = false, _ work: @escaping @Sendable () -> Value
     ) async -> Value {
         await withCheckedContinuation { continuation in
-            start(givingWay: givingWay) { continuation.resume(returning: work()) }
+            start(lowPriority: lowPriority) { continuation.resume(returning: work()) }
         }
     }
 
@@ -101,10 +101,10 @@ package enum LoaderThread {
     }
 
     /// Does the work, which nobody waits for.
-    static func start(givingWay: Bool = false, _ body: @escaping @Sendable () -> Void) {
+    static func start(lowPriority: Bool = false, _ body: @escaping @Sendable () -> Void) {
         do throws(SystemError) {
             try SystemThread.start("load") {
-                if givingWay { SystemThread.giveWay() }
+                if lowPriority { SystemThread.lowerPriority() }
                 body()
             }
         } catch {

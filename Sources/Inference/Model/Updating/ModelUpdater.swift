@@ -52,10 +52,10 @@ package struct ModelUpdater: Sendable {
         var list: [UpdatableModel.Example] = []
         var shape: [Int] = []
         private var numbers = 0
-        private let mostNumbers: Int
+        private let maximumNumbers: Int
 
-        /// - Parameter mostBytes: the limit on the features of all examples together.
-        package init(mostBytes: Int = 1 << 30) { mostNumbers = mostBytes / MemoryLayout<Float>.size }
+        /// - Parameter maximumBytes: the limit on the features of all examples together.
+        package init(maximumBytes: Int = 1 << 30) { maximumNumbers = maximumBytes / MemoryLayout<Float>.size }
         package var count: Int { list.count }
 
         mutating func append(_ array: MultiArray, _ goal: UpdatableModel.Goal) throws(UpdateError) {
@@ -64,9 +64,9 @@ package struct ModelUpdater: Sendable {
                 throw .invalid("has features of shape \(array.shape), the examples before of \(Shape(shape))")
             }
             numbers += array.count
-            guard numbers <= mostNumbers else {
+            guard numbers <= maximumNumbers else {
                 throw .invalid(
-                    "the features of \(count + 1) examples need more than \(mostNumbers >> 18) MiB: give fewer")
+                    "the features of \(count + 1) examples need more than \(maximumNumbers >> 18) MiB: give fewer")
             }
             list.append(UpdatableModel.Example(features: array.doubles.map { Float($0) }, target: goal))
         }
@@ -141,7 +141,7 @@ package struct ModelUpdater: Sendable {
         }
         let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         var inputs = ""
-        if case .success(let text) = BundleFile.read(path + "/model.json", most: BundleFile.largestManifest),
+        if case .success(let text) = BundleFile.read(path + "/model.json", maximum: BundleFile.largestManifest),
             let found = ManifestInputs.text(text)
         {
             inputs = ",\"inputs\":\(found)"
@@ -224,7 +224,7 @@ package struct ModelUpdater: Sendable {
         let flag = CancellationFlag()
         let updatable = updatable
         return try await withTaskCancellationHandler {
-            await LoaderThread.run(givingWay: true) { () -> Result<Outcome, UpdateError> in
+            await LoaderThread.run(lowPriority: true) { () -> Result<Outcome, UpdateError> in
                 do throws(UpdateFailure) {
                     let outcome = try updatable.updated(
                         with: examples.list, shape: examples.shape, plan: plan.plan,

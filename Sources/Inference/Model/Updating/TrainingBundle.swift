@@ -85,7 +85,7 @@ package struct TrainingBundle: Sendable {
         let problems = ProblemList()
         func refused() -> InferenceError { .invalidBundle(name: name, problems: problems.problems) }
         let tree: JSONTree
-        switch BundleFile.read(path + "/model.json", most: BundleFile.largestManifest) {
+        switch BundleFile.read(path + "/model.json", maximum: BundleFile.largestManifest) {
         case .failure(let problem):
             problems.add("model.json", problem.reason)
             throw refused()

@@ -92,7 +92,7 @@ struct ConfiguredParts {
             throw CommandError(
                 "no models in \(plan.places): each entry should be a folder with model.json, a folder of "
                     + "numbered versions, a model file (\(ModelBundle.fileExtensions.joined(separator: ", "))), an .mlpackage or a "
-                    + "SavedModel\(LeftOut.sentence(repository).map { "; " + $0 } ?? "")")
+                    + "SavedModel\(IgnoredEntries.sentence(repository).map { "; " + $0 } ?? "")")
         }
         return repository
     }

@@ -147,6 +147,6 @@ package enum Daemon {
             )
         }
         if let warning = GracePeriod.warning(settings, environment: environment) { log.warning(warning) }
-        LeftOut.log(parts.repository, to: log)
+        IgnoredEntries.log(parts.repository, to: log)
     }
 }

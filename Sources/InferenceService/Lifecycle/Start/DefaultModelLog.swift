@@ -28,8 +28,8 @@ enum DefaultModelLog {
 
     /// Fixes the model of `/v1/classify` if no setting names it, so that an added model does not change it. Logs a
     /// change if the model is gone and another takes its place.
-    static func settle(_ repository: ModelRepository, _ settings: Settings, _ log: Log) {
-        guard let change = repository.settleDefault(), settings.defaultModel.isEmpty else { return }
+    static func resolve(_ repository: ModelRepository, _ settings: Settings, _ log: Log) {
+        guard let change = repository.resolveDefault(), settings.defaultModel.isEmpty else { return }
         log.warning(
             "/v1/classify now uses \(change.now.map { "the model \($0)" } ?? "no model"), no longer \(change.before), "
                 + "which is not available; set default_model to choose one")

@@ -6,16 +6,16 @@ package import SystemSupport
 /// if it gets no descriptor for its timers, or for the files of /proc in which it counts threads.
 package enum OpenFilesLimit {
     /// The descriptors that a command opens: of libdispatch, pipes, model files.
-    private static let least = 24
-    /// The part of ``least`` that is open when the daemon opens its sockets.
+    private static let minimum = 24
+    /// The part of ``minimum`` that is open when the daemon opens its sockets.
     private static let early = 8
 
     /// Checks that a command can open its descriptors. Call it before the first task, which starts libdispatch.
-    package static func check() throws(CommandError) { try check(least) }
+    package static func check() throws(CommandError) { try check(minimum) }
 
     /// Checks that the daemon can open its sockets and the descriptors that it opens later.
     /// - Parameter sockets: the number of the server's descriptors.
-    package static func check(sockets: Int) throws(CommandError) { try check(least - early + sockets) }
+    package static func check(sockets: Int) throws(CommandError) { try check(minimum - early + sockets) }
 
     /// Opens and closes this many descriptors.
     private static func check(_ needed: Int) throws(CommandError) {

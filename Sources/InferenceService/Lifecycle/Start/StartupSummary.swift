@@ -41,11 +41,11 @@ struct StartupSummary {
             log.warning("\(row.name) is \(row.value), less than configured: \(row.reason)")
         }
         // The engine has a thread for each stream, and one for callbacks.
-        let wanted = eagerModels * ((plan.settings.streams ?? plan.sizing.streams.value) + 1)
+        let neededThreads = eagerModels * ((plan.settings.streams ?? plan.sizing.streams.value) + 1)
         let allowed = plan.resources.threads
-        if wanted + Self.ownThreads > allowed.value {
+        if neededThreads + Self.ownThreads > allowed.value {
             log.warning(
-                "\(eagerModels) models are loaded at start and take about \(wanted) threads, more than the limit "
+                "\(eagerModels) models are loaded at start and take about \(neededThreads) threads, more than the limit "
                     + "(\(allowed.reason)): raise the limit (TasksMax in the unit), set streams to 1, or load models on "
                     + "demand (load, idle_unload)")
         }

@@ -85,9 +85,9 @@ final class Lifecycle: Sendable {
         case .announce: manager.ready(status)
         case .reload(.changedModels):
             Task {
-                await watch.takeIn()
+                await watch.applyChanges()
                 await reloader.compiledModels.keep()
-                DefaultModelLog.settle(repository, settings.withLock { $0 }, log)
+                DefaultModelLog.resolve(repository, settings.withLock { $0 }, log)
                 handle(.reloaded)
             }
         case .reload(.limits):
@@ -99,7 +99,7 @@ final class Lifecycle: Sendable {
             manager.reloading()
             Task {
                 let before = settings.withLock { $0 }
-                let after = await manager.patiently("reloading") { await self.reloader.reload(from: before) }
+                let after = await manager.extendingTimeout("reloading") { await self.reloader.reload(from: before) }
                 settings.withLock { $0 = after }
                 handle(.reloaded)
             }
@@ -130,10 +130,10 @@ final class Lifecycle: Sendable {
     private func load() async {
         // The server listens already: the port is taken and /healthz is answered while models load; /readyz answers 503
         // until then.
-        await manager.patiently("loading models") { await self.repository.loadEager() }
+        await manager.extendingTimeout("loading models") { await self.repository.loadEager() }
         await reloader.compiledModels.keep()
         DefaultModelLog.warn(plan.settings, repository.names + service.taughtNames, log)
-        repository.settleDefault()
+        repository.resolveDefault()
         DefaultModelLog.tell(repository, plan.settings, log)
         let missing = repository.missing(for: plan.settings.readyCondition)
         if missing.isEmpty {
@@ -153,7 +153,7 @@ final class Lifecycle: Sendable {
         while !Task.isCancelled {
             try? await Task.sleep(for: repository.idleInterval)
             repository.unloadIdle()
-            guard idleMemory.isToBeReleased(lastActivity: repository.lastActivity, now: .now) else { continue }
+            guard idleMemory.shouldRelease(lastActivity: repository.lastActivity, now: .now) else { continue }
             repository.releaseMemory()
             HTTPServer.releaseMemory()
             // It takes some milliseconds: not on a thread of the pool, which new requests may need.

@@ -62,7 +62,7 @@ package struct LifecycleMachine: Sendable {
     /// The signal that began the drain.
     private var first: (signal: SignalReader.Signal, at: MonotonicInstant)?
     /// The reloads to run next, at most one of each scope.
-    private var wanted: [Scope] = []
+    private var pendingScopes: [Scope] = []
     /// True during the start or a reload; a drain does not wait for them.
     private var isLoading = true
 
@@ -80,8 +80,8 @@ package struct LifecycleMachine: Sendable {
         case (.reload, .draining): return []
         case (.reload(let scope), _):
             // A reload of everything includes the other scopes.
-            if scope == .everything { wanted = [] }
-            if !wanted.contains(.everything), !wanted.contains(scope) { wanted.append(scope) }
+            if scope == .everything { pendingScopes = [] }
+            if !pendingScopes.contains(.everything), !pendingScopes.contains(scope) { pendingScopes.append(scope) }
             return phase == .serving ? reloadIfWanted() : []
         case (.terminate(let signal, let time), .draining):
             if let first, signal == first.signal, time - first.at < Self.repetition { return [] }
@@ -103,8 +103,8 @@ package struct LifecycleMachine: Sendable {
     }
 
     private mutating func reloadIfWanted() -> [Action] {
-        guard !wanted.isEmpty else { return [] }
-        let scope = wanted.removeFirst()
+        guard !pendingScopes.isEmpty else { return [] }
+        let scope = pendingScopes.removeFirst()
         isLoading = true
         phase = .reloading
         return [.reload(scope)]

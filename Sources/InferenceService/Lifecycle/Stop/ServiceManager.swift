@@ -42,7 +42,8 @@ package struct ServiceManager: Sendable {
     }
 
     /// Does long work, and extends the timeout until it is done.
-    func patiently<Value: Sendable>(_ name: String, _ work: @escaping @Sendable () async -> Value) async -> Value {
+    func extendingTimeout<Value: Sendable>(_ name: String, _ work: @escaping @Sendable () async -> Value) async -> Value
+    {
         status(name)
         let keeper = Task {
             while !Task.isCancelled {

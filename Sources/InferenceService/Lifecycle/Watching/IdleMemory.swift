@@ -13,7 +13,7 @@ package struct IdleMemory: Sendable {
 
     /// True if memory must be released now.
     /// - Parameter lastActivity: the time of the last prediction's end or the last load; nil if no model is loaded.
-    package mutating func isToBeReleased(lastActivity: MonotonicInstant?, now: MonotonicInstant) -> Bool {
+    package mutating func shouldRelease(lastActivity: MonotonicInstant?, now: MonotonicInstant) -> Bool {
         let activity = lastActivity ?? MonotonicInstant(nanoseconds: 0)
         guard activity != released, now >= activity + Self.rest else { return false }
         released = activity

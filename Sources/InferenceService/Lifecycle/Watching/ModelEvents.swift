@@ -40,13 +40,13 @@ enum ModelEvents {
         case .advice(let name, let version, let text):
             log.warning("model \(name) version \(version): \(text)")
         case .unchanged(let name, let version): log.info("model \(name) version \(version) is unchanged")
-        case .leftAsItIs(let name, let version, let why):
+        case .keptUnreadable(let name, let version, let why):
             log.warning("model \(name) version \(version) was not reloaded: \(why)")
-        case .heldBack(let name, let version):
+        case .manuallyUnloaded(let name, let version):
             log.notice(
                 "model \(name) version \(version) stays unloaded, as requested: POST /v2/repository/models/\(name)/load brings "
                     + "it back")
-        case .leftAlone(let name, let reason):
+        case .incompleteBundle(let name, let reason):
             log.warning("model \(name) is not retried until its files change: \(reason)")
         case .rollout(let name, let state, let text):
             log.line(

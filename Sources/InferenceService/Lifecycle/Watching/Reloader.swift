@@ -62,13 +62,13 @@ package struct Reloader: Sendable {
         }
         await LoaderThread.run {
             if let advice = ReplacedProgram.advice { log.warning(advice) }
-            LeftOut.log(repository, to: log)
+            IgnoredEntries.log(repository, to: log)
         }
         await repository.reloadAll()
         compiledModels.use(next.plan)
         await compiledModels.keep()
         DefaultModelLog.warn(settings, repository.names + service.taughtNames, log)
-        DefaultModelLog.settle(repository, settings, log)
+        DefaultModelLog.resolve(repository, settings, log)
         metrics.add(.reloadsSucceeded)
         metrics.set(.lastReloadSucceeded, 1)
         log.notice("reload: done")

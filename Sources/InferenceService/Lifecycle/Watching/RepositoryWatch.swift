@@ -22,7 +22,7 @@ final class RepositoryWatch: Sendable {
     }
 
     /// Scans until the calling task is cancelled. Returns at once if the interval is 0.
-    /// - Parameter onChange: called if ``takeIn()`` has changes to apply.
+    /// - Parameter onChange: called if ``applyChanges()`` has changes to apply.
     func run(onChange: @Sendable () -> Void) async {
         guard interval > .zero else { return }
         while !Task.isCancelled {
@@ -32,11 +32,11 @@ final class RepositoryWatch: Sendable {
     }
 
     /// Loads the changes. To be called by one task at a time, while nothing else is loaded.
-    func takeIn() async {
+    func applyChanges() async {
         guard let watcher = watcher.withLock({ $0 }) else { return }
         log.notice("the model folders have changed")
         do throws(RepositoryError) {
-            try await watcher.takeIn()
+            try await watcher.applyChanges()
         } catch {
             complain(error)
         }

@@ -29,13 +29,13 @@ struct CropStages {
     private typealias Found = ObservationResult.Found
 
     /// The detections with the answers of their stages.
-    /// - Parameter most: the maximum number of detections with stages.
+    /// - Parameter maximum: the maximum number of detections with stages.
     /// - Throws: errors that end the request: its deadline, a cancellation, a model that refuses further requests.
     mutating func runStages(
-        of found: [ObservationResult.Found], _ stages: [Pipeline.Stage], most: Int?
+        of found: [ObservationResult.Found], _ stages: [Pipeline.Stage], maximum: Int?
     ) async throws(InferenceError) -> [ObservationResult.Found] {
         var found = found
-        let chosen = choose(among: found, stages, most: most)
+        let chosen = choose(among: found, stages, maximum: maximum)
         for stage in stages {
             let places = chosen.filter { stage.applies(to: found[$0]) }
             guard !places.isEmpty else { continue }
@@ -47,14 +47,14 @@ struct CropStages {
     }
 
     /// The detections that get stages, in their order: the most confident ones, as long as crops remain.
-    private mutating func choose(among found: [ObservationResult.Found], _ stages: [Pipeline.Stage], most: Int?)
+    private mutating func choose(among found: [ObservationResult.Found], _ stages: [Pipeline.Stage], maximum: Int?)
         -> [Int]
     {
         let wanted = found.indices.filter { place in stages.contains { $0.applies(to: found[place]) } }
         var chosen: [Int] = []
         for place in wanted.sorted(by: { (found[$1].confidence, $0) < (found[$0].confidence, $1) }) {
             let crops = Set(stages.filter { $0.applies(to: found[place]) }.map(\.description.crop)).count
-            guard chosen.count < most ?? .max, crops <= budget else { break }
+            guard chosen.count < maximum ?? .max, crops <= budget else { break }
             budget -= crops
             chosen.append(place)
         }
@@ -68,7 +68,7 @@ struct CropStages {
     ) async throws(InferenceError) {
         guard !stage.each.isEmpty else { return }
         let found = answers.map(\.found)
-        let closer = try await runStages(of: found.flatMap { $0 }, stage.each, most: stage.description.most)
+        let closer = try await runStages(of: found.flatMap { $0 }, stage.each, maximum: stage.description.maximum)
         var next = 0
         for place in answers.indices {
             let end = next + found[place].count

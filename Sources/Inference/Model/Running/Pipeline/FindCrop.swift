@@ -29,15 +29,15 @@ struct FindCrop: Sendable {
                 box = Self.seen(by: transform, side: side)
                 return
             }
-            let wanted = Self.said(found.box).grown(by: crop.margin, isSquare: crop.isSquare)
-            let window = try PictureWindow(wanted, maxPixels: maxPixels)
+            let cropBox = Self.roundedBox(found.box).grown(by: crop.margin, isSquare: crop.isSquare)
+            let window = try PictureWindow(cropBox, maxPixels: maxPixels)
             let time = UInt64(Double(window.width * window.height) * Self.timeOfPixel)
             image =
                 crop.isMasked
                 ? try Self.masked(window, by: found.mask, in: picture.pixels, maxPixels: maxPixels, time: time)
                 : EncodedImage(picture.pixels, window: window, time: time)
             (place, alignment) = (PicturePlace(window: window, size: picture.size), nil)
-            box = PictureMap.Rectangle(x: wanted.x, y: wanted.y, width: wanted.width, height: wanted.height)
+            box = PictureMap.Rectangle(x: cropBox.x, y: cropBox.y, width: cropBox.width, height: cropBox.height)
         } catch {
             if case .corrupt(let reason) = error { throw .invalidInput(name: stage.description.name, reason: reason) }
             throw .image(error, input: nil)
@@ -46,7 +46,7 @@ struct FindCrop: Sendable {
 
     /// Rounds a box to 1/1000 pixel as in the JSON answer, so that a client that crops by the answer gets the same
     /// pixels.
-    private static func said(_ box: PictureMap.Rectangle) -> PictureBox {
+    private static func roundedBox(_ box: PictureMap.Rectangle) -> PictureBox {
         func rounded(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }
         let x = rounded(box.x), y = rounded(box.y)
         return PictureBox(x: x, y: y, width: rounded(box.x + box.width) - x, height: rounded(box.y + box.height) - y)

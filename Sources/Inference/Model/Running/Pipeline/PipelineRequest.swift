@@ -50,7 +50,7 @@ struct PipelineRequest: Sendable {
         guard let pipeline, case .detections(let found) = result.content else { return result }
         var crops = CropStages(self, picture: picture)
         result.content = .detections(
-            try await crops.runStages(of: found, pipeline.stages, most: pipeline.description.most))
+            try await crops.runStages(of: found, pipeline.stages, maximum: pipeline.description.maximum))
         result.times.add(crops.times)
         result.pipeline = crops.note
         return result
@@ -84,7 +84,7 @@ struct PipelineRequest: Sendable {
         if way.isEmpty {
             var options = options
             options.ignoresOrientation = false
-            return try await detector.preprocess(givingWay: EncodedImage(picture.pixels, time: 0), options: options)
+            return try await detector.preprocess(lowPriority: EncodedImage(picture.pixels, time: 0), options: options)
         }
         guard case .detections(var found) = try await detections(in: picture).content else {
             throw .unsupported(model: detector.description.name, reason: "does not give boxes")
@@ -98,7 +98,7 @@ struct PipelineRequest: Sendable {
             }
             if level == way.count - 1 {
                 let crop = try FindCrop(stage, of: found[number], in: picture, maxPixels: maxPixels)
-                return try await stage.model.preprocess(givingWay: crop.image, options: stageOptions)
+                return try await stage.model.preprocess(lowPriority: crop.image, options: stageOptions)
             }
             let inner = StageRequest(
                 stage: stage, picture: picture, maxPixels: maxPixels, options: stageOptions, slot: slot)
@@ -157,28 +157,29 @@ struct PipelineRequest: Sendable {
             if case .detections(let found) = one.content { all += found }
         }
         let order = all.indices.sorted { (all[$1].confidence, $0) < (all[$0].confidence, $1) }.map { all[$0] }
-        let most =
-            request.needsAll ? BoxDecoder.mostCandidates : min(request.top ?? .max, boxes.decoding.maxDetections)
+        let maximum =
+            request.needsAll ? BoxDecoder.maximumCandidates : min(request.top ?? .max, boxes.decoding.maxDetections)
         let kept: [Int]
         do throws(ObservationError) {
             kept = try Suppression.survivors(
                 of: order.map { Box($0.box) },
                 labels: boxes.decoding.suppression == .all ? nil : order.map { Int32(truncatingIfNeeded: $0.index) },
-                iou: asked.iou ?? boxes.decoding.iou, most: most == .max ? .max : most + (request.needsAll ? 1 : 0),
+                iou: asked.iou ?? boxes.decoding.iou,
+                maximum: maximum == .max ? .max : maximum + (request.needsAll ? 1 : 0),
                 isCancelled: { isStopped })
         } catch {
             throw .stopped(at: .postprocess)
         }
-        guard !request.needsAll || kept.count <= most else {
+        guard !request.needsAll || kept.count <= maximum else {
             throw .invalidInput(
                 name: "threshold",
-                reason: "there are more than \(most) detections, and none may be missing: ask for a higher one")
+                reason: "there are more than \(maximum) detections, and none may be missing: ask for a higher one")
         }
         result.content = .detections(kept.map { order[$0] })
         times.queue = result.times.queue
         times.postprocess &+= MonotonicInstant.now.nanoseconds(since: start)
         result.times = times
-        return result.seeingAll(of: size)
+        return result.seenWhole(of: size)
     }
 
     private var isStopped: Bool {
@@ -195,7 +196,7 @@ extension Box {
 
 extension ObservationResult {
     /// The result, marked as seen by the model in full.
-    fileprivate func seeingAll(of size: ImageSize) -> ObservationResult {
+    fileprivate func seenWhole(of size: ImageSize) -> ObservationResult {
         ObservationResult(content: content, image: image, displayed: size, seen: nil, times: times)
     }
 }

@@ -1,0 +1,106 @@
+internal import FlowControl
+package import HTTPServer
+internal import HTTPWire
+package import Inference
+package import JSON
+package import ServiceCore
+internal import Settings
+internal import SystemSupport
+internal import Teaching
+internal import WireFormats
+
+/// One request that runs a model: the model, the options and the time of arrival; writes the beginning and the end of
+/// its answer.
+package struct ModelRequest: Sendable {
+    package let model: Model
+    /// The name under which the model is served; for a taught model, its own name.
+    package let name: String
+    /// The requested taught model; `model` is then its embedder.
+    package let taught: TaughtSnapshot?
+    let requestID: String
+    package let options: PredictionOptions
+    /// The request's part in the model's rollout; nil if it has none.
+    let route: RolloutRoute?
+    /// The time of the request's first byte.
+    let received: MonotonicInstant
+    /// Nanoseconds from the request's first byte to its last.
+    package let receiving: UInt64
+
+    package init(
+        _ request: HTTPRequest, model: Model, name: String, options: PredictionOptions, taught: TaughtSnapshot? = nil,
+        shadow: RolloutRoute? = nil
+    ) {
+        route = shadow
+        self.model = model
+        self.name = name
+        self.taught = taught
+        requestID = request.requestID
+        self.options = options
+        received = request.headReceived
+        receiving = request.bodyReceived.nanoseconds(since: request.headReceived)
+    }
+
+    /// The name of the model in the repository, used in metrics; for a taught model, its embedder's name.
+    var repositoryName: String { taught?.embedderName ?? name }
+
+    /// The labels of the model's classes; nil if it has none.
+    var classLabels: [String]? { taught?.head.labels ?? model.classLabels }
+
+    /// True once the request's deadline has passed.
+    var isLate: Bool { options.deadline.map { MonotonicInstant.now >= $0 } ?? false }
+
+    private var version: String { taught?.version ?? model.description.version }
+
+    /// Writes the members with which every answer begins.
+    func writeHeader(to writer: inout JSONWriter) {
+        writer.key("model")
+        writer.string(name)
+        writer.key("version")
+        writer.string(version)
+        writer.key("request_id")
+        writer.placeholder(PerRequestField.requestID.rawValue) { $0.string(requestID) }
+    }
+
+    /// The answer, with the stages in `Server-Timing` and in a note for the access log.
+    /// - Parameters:
+    ///   - placeholders: the places in the body with values of this request only.
+    ///   - isBare: whether the body does not name the version that answered; the field `Model-Version` then does.
+    ///   - isWhole: false if a part of the answer failed.
+    package func response(
+        _ body: [UInt8], type: String, times: StageTimes, encode: UInt64, topLabel: String? = nil,
+        placeholders: [JSONWriter.Placeholder] = [], isBare: Bool = false, isWhole: Bool = true,
+        shadow: ShadowWork? = nil
+    ) -> HTTPResponse {
+        let timing = ServerTiming.text(times, recv: receiving, encode: encode, device: model.device)
+        var response = HTTPResponse(
+            status: .ok, fields: [("Content-Type", type), ("Server-Timing", timing)], body: body)
+        if isBare { response.fields.append(("Model-Version", version)) }
+        response.note = RequestNote(
+            model: name, times: times, recv: receiving, encode: encode, device: model.device, topLabel: topLabel,
+            placeholders: placeholders, isWhole: isWhole, afterSend: afterSend(shadow))
+        return response
+    }
+}
+
+extension ModelRequest {
+    /// The note of an answer without stage times that is compared with another version's; nil if it is not compared.
+    package func note(_ times: StageTimes, _ work: ShadowWork?) -> RequestNote? {
+        work.map { RequestNote(model: name, times: times, recv: receiving, encode: 0, afterSend: afterSend($0)) }
+    }
+
+    /// The comparison to begin after the answer is sent; nil for none.
+    private func afterSend(_ work: ShadowWork?) -> (@Sendable () -> Void)? {
+        guard let work, let route else { return nil }
+        let isCandidates = model.description.version == route.candidate
+        return { route.begin(work, isCandidates: isCandidates) }
+    }
+
+    /// The options for the same question to another version.
+    func options(for sample: DecodedInput?, deadline: MonotonicInstant) -> PredictionOptions {
+        var options = options
+        (options.keeps, options.decoded) = (nil, sample)
+        options.deadline = deadline
+        options.claim = .usual
+        return options
+    }
+}
