@@ -14,7 +14,7 @@ extension EventLoop {
         }
         var round = shortage.foundNone(
             releases: budget.releases, total: budget.limits.total, policy: context.policy, now: now)
-        while let id = round.next(in: eviction, now: now), let connection = connections[id] {
+        while let id = round.next(in: &eviction, now: now), let connection = connections[id] {
             if isWaitingForMemory(connection) {
                 eviction.received(id, EvictionMachine.piece, now: now)
                 continue

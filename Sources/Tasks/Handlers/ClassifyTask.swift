@@ -80,9 +80,9 @@ package struct ClassifyTask: PredictionTask {
     package func shadow(of image: EncodedImage, _ result: ClassificationResult) -> ShadowWork? {
         guard !result.classifications.isEmpty else { return nil }
         return ShadowWork(times: result.times, image: image, answer: { ComparableAnswer(result) }) {
-            [run, top] (model, sample, deadline, slot) in
+            [options = run.options, top] (model, sample, deadline, slot) in
             let maximum = min(top, model.description.classLabels?.count ?? 1)
-            let options = run.options(for: sample, deadline: deadline)
+            let options = options.forOtherVersion(sample, deadline: deadline)
             let results = await model.classifications(
                 of: [image], top: maximum, threshold: 0, options: options, slot: slot)
             return Result(results.first)

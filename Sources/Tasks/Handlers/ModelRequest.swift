@@ -94,10 +94,13 @@ extension ModelRequest {
         let isCandidates = model.description.version == route.candidate
         return { route.begin(work, isCandidates: isCandidates) }
     }
+}
 
+extension PredictionOptions {
     /// The options for the same question to another version.
-    func options(for sample: DecodedInput?, deadline: MonotonicInstant) -> PredictionOptions {
-        var options = options
+    /// - Parameter sample: the item as it was decoded for the first answer.
+    func forOtherVersion(_ sample: DecodedInput?, deadline: MonotonicInstant) -> PredictionOptions {
+        var options = self
         (options.keeps, options.decoded) = (nil, sample)
         options.deadline = deadline
         options.claim = .usual

@@ -222,8 +222,8 @@ package struct ObserveTask: PredictionTask {
         // The finds for a picture are more than the request of a comparison would return.
         if picture != nil { return nil }
         return ShadowWork(times: output.result.times, image: image, answer: { ComparableAnswer(output.result) }) {
-            [run, request = query.request] (model, sample, deadline, slot) in
-            let options = run.options(for: sample, deadline: deadline)
+            [options = run.options, request = query.request] (model, sample, deadline, slot) in
+            let options = options.forOtherVersion(sample, deadline: deadline)
             let results = await model.observations(of: [image], request: request, options: options, slot: slot)
             return Result(results.first)
         }

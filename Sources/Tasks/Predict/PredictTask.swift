@@ -58,8 +58,8 @@ package struct PredictTask: PredictionTask {
         ShadowWork(
             times: prediction.times, image: inputs.pictures(of: item).first?.image,
             answer: { ComparableAnswer(prediction) }
-        ) { [run] (model, sample, deadline, slot) in
-            let options = run.options(for: sample, deadline: deadline)
+        ) { [options = run.options] (model, sample, deadline, slot) in
+            let options = options.forOtherVersion(sample, deadline: deadline)
             return Result(await model.predictions(of: [item], options: options, slot: slot).first)
         }
     }

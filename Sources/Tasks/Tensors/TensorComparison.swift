@@ -16,8 +16,8 @@ extension TensorFormat {
         return ShadowWork(
             times: outputs.times, image: picture,
             answer: { [model = run.model.description] in outputs.copied.withViews { ComparableAnswer($0, of: model) } }
-        ) { [run] (other, sample, deadline, slot) in
-            let options = run.options(for: sample, deadline: deadline), asked = other.description
+        ) { [options = run.options] (other, sample, deadline, slot) in
+            let options = options.forOtherVersion(sample, deadline: deadline), asked = other.description
             let results = await other.tensors(of: [item], options: options, slot: slot) {
                 (views, times) throws(InferenceError) in
                 ShadowWork.Answer(answer: ComparableAnswer(views, of: asked), times: times)
