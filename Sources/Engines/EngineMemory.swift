@@ -7,8 +7,8 @@ internal import SystemSupport
 
 /// The decisions on the engine for each file, so that a later start uses the same engine and gives the same answers.
 ///
-/// Stored by the digest of the file's contents, in the cache of compiled models, and in memory for the lifetime of the
-/// process.
+/// Stored by the digest of the contents and places of the model's files, in the cache of compiled models, and in memory
+/// for the lifetime of the process.
 enum EngineMemory {
     struct Decision: Sendable, Hashable, Codable {
         let engine: EnginePreference
@@ -21,15 +21,31 @@ enum EngineMemory {
     private static let ofThisProcess = Mutex<[String: Decision]>([:])
     private static let maximum = 10_000, largest = 64 << 10
 
-    /// The digest of an ONNX file and the files with its weights; nil if one cannot be read. Blocks: reads them.
+    /// The digest of an ONNX file, the files with its weights, and the places that links lead to; nil if a file cannot
+    /// be read. Blocks: reads them.
+    ///
+    /// OpenVINO refuses weights outside of the model's folder, ONNX Runtime only those that are not next to the link's
+    /// target either: a decision on plain files does not hold for links to equal files.
     static func digest(of path: String) -> String? {
         var hash = ContentHash()
         guard hash.add(file: path), let file = try? OpenFile(path) else { return nil }
+        let folder = FilePath.folder(of: path)
         for name in ONNXExternalFiles.names(ByteSource(count: file.size) { file.bytes($0) }).sorted() {
             hash.add(name)
-            guard hash.add(file: FilePath.folder(of: path) + name) else { return nil }
+            guard hash.add(file: folder + name) else { return nil }
+            if let place = place(ofWeights: folder + name, model: path) { hash.add(place) }
         }
         return hash.text
+    }
+
+    /// The place of a file with weights after links are resolved, without the paths of this machine; nil if it is the
+    /// folder of the model, as without links.
+    private static func place(ofWeights weights: String, model: String) -> String? {
+        guard let file = FilePath.resolved(weights), let target = FilePath.resolved(model),
+            let folder = FilePath.resolved(FilePath.parent(of: model))
+        else { return "unknown" }
+        if file.hasPrefix(FilePath.start(inside: folder)) { return nil }
+        return file.hasPrefix(FilePath.folder(of: target)) ? "in the folder of the link's target" : "elsewhere"
     }
 
     /// True if no decision is stored: then no file need be hashed to look one up.

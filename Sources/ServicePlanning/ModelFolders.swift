@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import Glibc
+internal import SystemSupport
 
 /// The default folders of models and of compiled models.
 package enum ModelFolders {
@@ -30,9 +30,5 @@ package enum ModelFolders {
         resolved("/proc/self/exe").split(separator: "/").dropLast().map { "/" + $0 }.joined()
     }
 
-    private static func resolved(_ path: String) -> String {
-        guard let pointer = realpath(path, nil) else { return path }
-        defer { free(pointer) }
-        return String(cString: pointer)
-    }
+    private static func resolved(_ path: String) -> String { FilePath.resolved(path) ?? path }
 }

@@ -15,7 +15,12 @@ package enum FilePath {
             parts = String(cString: pointer).split(separator: "/") + parts
         }
         let whole = "/" + parts.joined(separator: "/")
-        guard parts.last == "..", let pointer = realpath(whole, nil) else { return whole }
+        return parts.last == ".." ? resolved(whole) ?? whole : whole
+    }
+
+    /// The absolute path without links; nil if the file does not exist. Blocks.
+    package static func resolved(_ path: String) -> String? {
+        guard let pointer = realpath(path, nil) else { return nil }
         defer { free(pointer) }
         return String(cString: pointer)
     }

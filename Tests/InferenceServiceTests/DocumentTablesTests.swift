@@ -49,7 +49,7 @@ internal import WireFormats
 
     /// Answers that no command can cause reliably; the document shows their JSON.
     private static let shown: Set<ErrorCode> = [
-        .tooManyRequests, .overloaded, .deadlineExceeded, .shuttingDown, .internal, .storageFull,
+        .tooManyRequests, .overloaded, .deadlineExceeded, .shuttingDown, .internal, .engineOutputInvalid, .storageFull,
     ]
 
     @Test("docs/http-api.md has an example of each route and of each error")

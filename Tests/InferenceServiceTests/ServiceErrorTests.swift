@@ -143,8 +143,8 @@ internal import WireFormats
 
     /// The cases of a model's error.
     private enum ModelCase: CaseIterable {
-        case invalidInput, unsupported, modelNotFound, versionNotFound, modelNotReady, invalidBundle, engine, image
-        case refused, deadlineExceeded, cancelled
+        case invalidInput, unsupported, modelNotFound, versionNotFound, modelNotReady, invalidBundle, engine
+        case invalidOutput, image, refused, deadlineExceeded, cancelled
 
         init(_ error: InferenceError) {
             switch error {
@@ -155,6 +155,7 @@ internal import WireFormats
             case .modelNotReady: self = .modelNotReady
             case .invalidBundle: self = .invalidBundle
             case .engine: self = .engine
+            case .invalidOutput: self = .invalidOutput
             case .image: self = .image
             case .refused: self = .refused
             case .deadlineExceeded: self = .deadlineExceeded
@@ -174,6 +175,7 @@ internal import WireFormats
             (.invalidBundle(name: "m", problems: []), 503, "model_not_ready"),
             (.image(.empty), 400, "invalid_image"), (.refused(.deadlineExceeded), 504, "deadline_exceeded"),
             (.engine(EngineError(kind: .failure, operation: "run", detail: "it broke")), 500, "internal"),
+            (.invalidOutput(name: "scores", reason: "a score is NaN"), 500, "engine_output_invalid"),
         ]
         for stage in InferenceError.Stage.allCases {
             all.append((.deadlineExceeded(stage: stage), 504, "deadline_exceeded"))

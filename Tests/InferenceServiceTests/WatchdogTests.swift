@@ -18,9 +18,10 @@ import Testing
         let repository: ModelRepository
         let watchdog: Watchdog
         let engine = ErringEngine()
+        let metrics = ServiceMetrics()
         private let pipe = Pipe()
 
-        init() async throws {
+        init(hasGolden: Bool = true) async throws {
             folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
             let bundle = folder.appendingPathComponent("m"), golden = bundle.appendingPathComponent("golden")
             try FileManager.default.createDirectory(at: golden, withIntermediateDirectories: true)
@@ -39,12 +40,13 @@ import Testing
                 try Data(text.utf8).write(to: bundle.appendingPathComponent(name))
             }
             try #require(Data(base64Encoded: WatchdogTests.picture)).write(to: golden.appendingPathComponent("red.png"))
+            if !hasGolden { try FileManager.default.removeItem(at: golden) }
             var configuration = ModelConfiguration()
             configuration.engine = engine
             configuration.comparesStreams = false
             repository = ModelRepository(folders: [folder.path], configuration: configuration)
             watchdog = Watchdog(
-                manager: ServiceManager(environment: [:]), repository: repository, metrics: ServiceMetrics(),
+                manager: ServiceManager(environment: [:]), repository: repository, metrics: metrics,
                 log: try Log(level: .error, format: .text, descriptor: pipe.fileHandleForWriting.fileDescriptor))
             try repository.discover()
             await repository.loadEager()
@@ -53,9 +55,9 @@ import Testing
         deinit { try? FileManager.default.removeItem(at: folder) }
 
         /// Makes the serving model answer wrongly, calls the watchdog once, and waits until another one serves.
-        func goWrong(_ turn: inout Int) async throws -> Bool {
+        func goWrong(_ turn: inout Int, score: Float = 0.9) async throws -> Bool {
             let model = try await repository.model(named: "m")
-            engine.spoilLoaded()
+            engine.spoilLoaded(with: score)
             let isAlive = await watchdog.isAlive(turn: &turn)
             var next = model
             for _ in 0..<2_000 where next === model {
@@ -90,6 +92,29 @@ import Testing
         #expect(!isAliveWithNone, "no model is ready")
     }
 
+    /// A restart would repeat the answer, and end the other models.
+    @Test("a model whose scores become NaN fails its canary, which is counted, and the watchdog is fed")
+    func aModelOfNoNumbersIsReported() async throws {
+        let scene = try await Scene(hasGolden: false)
+        var turn = 0
+        let isAliveBefore = await scene.watchdog.isAlive(turn: &turn)
+        #expect(isAliveBefore && scene.metrics[.canariesFailed] == 0)
+        scene.engine.spoilLoaded(with: .nan)
+        for failed in 1...2 {
+            let isAlive = await scene.watchdog.isAlive(turn: &turn)
+            #expect(isAlive && scene.metrics[.canariesFailed] == UInt64(failed))
+        }
+        #expect(scene.metrics[.canariesSucceeded] == 1)
+    }
+
+    @Test("a model with a golden whose scores become NaN is loaded again")
+    func aModelOfNoNumbersWithAGoldenIsLoadedAgain() async throws {
+        let scene = try await Scene()
+        var turn = 0
+        let isAlive = try await scene.goWrong(&turn, score: .nan)
+        #expect(isAlive && scene.metrics[.canariesFailed] == 1)
+    }
+
     @Test("while no model is ready and none has differed, the watchdog is fed")
     func withoutModelsTheWatchdogIsFed() async throws {
         let scene = try await Scene()
@@ -104,10 +129,11 @@ import Testing
 private final class ErringEngine: Engine {
     let version = "erring 1"
     /// The number of compiled models, and how many of the first ones are spoilt.
-    private let state = Mutex((compiled: 0, spoilt: 0))
+    private let state = Mutex((compiled: 0, spoilt: 0, score: Float(0.9)))
 
     /// Spoils the models compiled so far; later ones are right.
-    func spoilLoaded() { state.withLock { $0.spoilt = $0.compiled } }
+    /// - Parameter score: the score of the wrong class.
+    func spoilLoaded(with score: Float) { state.withLock { ($0.spoilt, $0.score) = ($0.compiled, score) } }
 
     func count() -> Int {
         state.withLock { state in
@@ -116,7 +142,7 @@ private final class ErringEngine: Engine {
         }
     }
 
-    func isSpoilt(_ number: Int) -> Bool { state.withLock { number <= $0.spoilt } }
+    func scores(_ number: Int) -> [Float] { state.withLock { number <= $0.spoilt ? [0.1, $0.score] : [0.9, 0.1] } }
 
     func availableDevices() throws(EngineError) -> [ComputeDevice] { [] }
 
@@ -161,8 +187,7 @@ private final class ErringEngine: Engine {
         func cancel() {}
         func profile() throws(EngineError) -> [LayerProfile] { [] }
         func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R {
-            let scores: [Float] = engine.isSpoilt(number) ? [0.1, 0.9] : [0.9, 0.1]
-            return scores.withUnsafeBytes { body([1, 2], $0) }
+            engine.scores(number).withUnsafeBytes { body([1, 2], $0) }
         }
     }
 }

@@ -29,10 +29,10 @@ import Testing
 
     @Test("each pixel has the class of the greatest score, and of equal scores the first")
     func theGreatestScoreWinsAndTheFirstOfEquals() throws {
-        let first = try map(.classes, [1, 3, 1, 4], [1, 5, 2, 0, 3, 5, 2, 0, 2, 4, 9, .nan], classes: 3)
+        let first = try map(.classes, [1, 3, 1, 4], [1, 5, 2, 0, 3, 5, 2, 0, 2, 4, 9, -1], classes: 3)
         #expect(first.values == [1, 0, 2, 0])
         #expect(first.classes == 3 && first.width == 4 && first.height == 1)
-        let last = try map(.classes, [1, 1, 4, 3], [1, 3, 2, 5, 5, 4, 2, 2, 9, 0, 0, .nan], classes: 3)
+        let last = try map(.classes, [1, 1, 4, 3], [1, 3, 2, 5, 5, 4, 2, 2, 9, 0, 0, -1], classes: 3)
         #expect(last.values == first.values && last.width == 4)
     }
 
@@ -46,8 +46,20 @@ import Testing
 
     @Test("class indices are rounded, and an index of no class becomes 0")
     func numbersOfNoClassAreNothing() throws {
-        let map = try map(.indices, [1, 1, 1, 6], [0.6, 1.4, 2.4, 3, -1, .nan], classes: 3)
+        let map = try map(.indices, [1, 1, 1, 6], [0.6, 1.4, 2.4, 3, -1, .infinity], classes: 3)
         #expect(map.values == [1, 1, 2, 0, 0, 0])
+    }
+
+    @Test("a map with NaN in a score or a class index is refused", arguments: MaskLayout.allCases)
+    func aMapOfNoNumbersIsRefused(_ layout: MaskLayout) {
+        let channels = layout == .indices ? 1 : 2
+        for place in 0..<channels * 3 {
+            var values = [Float](repeating: 0, count: channels * 3)
+            values[place] = .nan
+            #expect(throws: ObservationError.notNumbers(role: "output"), "\(place)") {
+                try map(layout, [1, channels, 1, 3], values)
+            }
+        }
     }
 
     @Test("a class map is scaled to the picture and gives areas and run lengths of each class")
@@ -158,8 +170,7 @@ import Testing
     func prototypesAreWeightedAndSummed() throws {
         #expect(try mask([1, 3, 1, 2], [1, 0, 0, 0, 0, 1], [-1, 0, 1])?.counts == [8, 8])
         #expect(try mask([1, 1, 2, 3], [1, 0, 0, 0, 0, 1], [-1, 0, 1])?.counts == [8, 8])
-        // NaN is outside.
-        #expect(try mask([1, 1, 1, 2], [.nan, 1], [1])?.area == 4)
+        #expect(throws: ObservationError.notNumbers(role: "prototypes")) { try mask([1, 1, 1, 2], [.nan, 1], [1]) }
         #expect(try mask([1, 1, 2, 1], [-1, 1], [1], maximum: 3) == nil)
     }
 }

@@ -84,20 +84,22 @@ import Testing
         }
     }
 
-    @Test("a box distribution with NaN or infinity gives no box")
-    func distributionsThatAreNoNumbersAreNoBoxes() throws {
+    @Test("a box distribution with NaN or infinity is refused")
+    func distributionsThatAreNoNumbersAreRefused() throws {
         var decoding = Self.head()
         decoding.coding.bins = 3
         var values = [Float](repeating: 0, count: 6 * 14)
         for row in 0..<6 { values[row * 14 + 12] = 0.9 }
-        values[0] = .nan
-        values[14] = .infinity
-        for bin in 28..<31 { values[bin] = -.infinity }
         decoding.suppression = .none
+        for (bins, value) in [(0..<1, Float.nan), (14..<15, .infinity), (28..<31, -.infinity)] {
+            var wrong = values
+            for bin in bins { wrong[bin] = value }
+            #expect(throws: ObservationError.notNumbers(role: "boxes")) { try Self.find(decoding, [1, 6, 14], wrong) }
+        }
         // Equal logits for 0, 1 and 2 have the mean 1.
         let found = try Self.find(decoding, [1, 6, 14], values)
-        #expect(found.map(\.row) == [3, 4, 5])
-        #expect(found.first?.box == Box(left: -1, top: 7, right: 1, bottom: 9))
+        #expect(found.map(\.row) == [0, 1, 2, 3, 4, 5])
+        #expect(found[3].box == Box(left: -1, top: 7, right: 1, bottom: 9))
     }
 
     @Test("tensors that do not fit a head are refused with their name and the expected shape")
@@ -327,7 +329,7 @@ import Testing
     func anyPartsWithAnyNumbers_endInFiniteBoxesOrARefusalByName() throws {
         let seed = SplitMix.seed(for: "anyPartsWithAnyNumbers")
         var random = SplitMix(seed: seed)
-        var decoded = 0, refused = 0
+        var decoded = 0, refused = 0, invalid = 0
         for _ in 0..<4_000 {
             let head = Self.head(&random)
             let background = head.background == .none ? 0 : 1
@@ -341,7 +343,11 @@ import Testing
             }
             do {
                 let decoder = try BoxDecoder(head, shapes: ["output": [shape]], width: 32, height: 16, classes: 2)
-                let numbers = (0..<shape.reduce(1, *)).map { _ in Self.value(&random) }
+                let isFinite = random.chance(80)
+                let numbers = (0..<shape.reduce(1, *)).map { _ in
+                    let value = Self.value(&random)
+                    return value.isFinite || !isFinite ? value : 0.5
+                }
                 let found = try Self.find(decoder, OwnedTensors([("output", shape, numbers)]))
                 decoded += 1
                 #expect(found.count <= head.maxDetections)
@@ -353,9 +359,12 @@ import Testing
             } catch ObservationError.unexpected(let role, let expected, let found) {
                 refused += 1
                 #expect(["output", "boxes", "tensors"].contains(role) && !expected.isEmpty, "\(found)")
+            } catch ObservationError.notNumbers(let role) {
+                invalid += 1
+                #expect(["scores", "boxes"].contains(role))
             }
         }
-        #expect(decoded > 2_000 && refused > 200, "\(decoded), \(refused)")
+        #expect(decoded > 1_000 && refused > 200 && invalid > 100, "\(decoded), \(refused), \(invalid)")
     }
 
     /// Ten million candidates: returns the requested number of detections, the best ones, although their scores were

@@ -99,7 +99,7 @@ import Testing
         #expect(found.map(\.index) == fixture.expected.map(\.index))
         let reader = PointReader(reading, width: file.width, height: file.height)
         for (one, expected) in zip(found, fixture.expected) {
-            let points = reader.points(one.extras, threshold: 0.3)
+            let points = try reader.points(one.extras, threshold: 0.3)
             #expect(points.count == expected.points.count)
             for (point, wanted) in zip(points, expected.points) {
                 guard let wanted else {

@@ -32,11 +32,28 @@ import Testing
 
     @Test("a keypoint below the confidence threshold is not found")
     func aPointUnderTheThresholdIsNotFound() throws {
-        let values: [Float] = [0.5, 0.1, 0.5, 0.25, 1, 0.49, .nan, 0, 1, 0, 0, 1.5]
+        let values: [Float] = [0.5, 0.1, 0.5, 0.25, 1, 0.49, 0, 0, 0.1, 0, 0, 1.5]
         let found = try points([1, 4, 3], values, names: 4, threshold: 0.5)
         #expect(found.map { $0?.confidence } == [0.5, nil, nil, 1])
         let logits = try points([1, 4, 3], values, names: 4) { $0.scores = .sigmoid }
         #expect(logits[3].map { $0.confidence.map { $0 > 0.81 && $0 < 0.82 } } == true)
+    }
+
+    @Test(
+        "a point with a confidence of NaN, or without a place above the threshold, is refused; below it, it is not found",
+        arguments: [
+            ([0, 0, .nan], false), ([.nan, 0, 0.9], false), ([0, .infinity, 0.9], false),
+            ([0, -.infinity, 0.5], false),
+            ([.nan, 0, 0.4], true), ([0, .infinity, 0], true),
+        ] as [([Float], Bool)])
+    func pointsOfNoNumbers(_ values: [Float], _ isNotFound: Bool) throws {
+        if isNotFound {
+            #expect(try points([1, 1, 3], values, names: 1, threshold: 0.5) == [nil])
+        } else {
+            #expect(throws: ObservationError.notNumbers(role: "output")) {
+                try points([1, 1, 3], values, names: 1, threshold: 0.5)
+            }
+        }
     }
 
     @Test("a heatmap peak is moved towards its larger neighbour")
@@ -51,7 +68,10 @@ import Testing
             try points([1, 1, 3, 3], [1.7, 0, 0, 0, 0, 0, 0, 0, 1.7], names: 1)
                 == [Keypoint(x: 5, y: 10, confidence: 1)])
         #expect(try points([1, 1, 3, 3], values, names: 1, threshold: 0.81) == [nil])
-        #expect(try points([1, 1, 3, 3], [Float](repeating: .nan, count: 9), names: 1) == [nil])
+        #expect(try points([1, 1, 3, 3], [Float](repeating: -.infinity, count: 9), names: 1) == [nil])
+        #expect(throws: ObservationError.notNumbers(role: "output")) {
+            try points([1, 1, 3, 3], [0, 1, 0, 0, 0, 0, 0, 0, .nan], names: 1)
+        }
     }
 
     @Test("heatmaps with the keypoints on the last axis are read")
@@ -67,18 +87,21 @@ import Testing
 
     // MARK: Embeddings
 
-    private func probabilities(_ classes: EmbeddingClasses, _ embedding: [Float]) -> [Float] {
+    private func probabilities(_ classes: EmbeddingClasses, _ embedding: [Float]) -> [Float]? {
         embedding.withUnsafeBufferPointer { classes.probabilities($0) }
     }
 
     @Test("L2 normalization gives an embedding the length 1, and a zero vector stays zero")
     func anEmbeddingsLength() {
-        func apply(_ normalization: EmbeddingNormalization, _ values: [Float]) -> [Float] {
+        func apply(_ normalization: EmbeddingNormalization, _ values: [Float]) -> [Float]? {
             values.withUnsafeBufferPointer { normalization.apply($0) }
         }
         #expect(apply(.l2, [3, 4]) == [0.6, 0.8])
         #expect(apply(.l2, [0, 0]) == [0, 0])
         #expect(apply(.none, [3, 4]) == [3, 4])
+        for value in [Float.nan, .infinity, -.infinity] {
+            #expect(apply(.l2, [3, value]) == nil && apply(.none, [value, 4]) == nil)
+        }
     }
 
     @Test("the class with the nearest vector is the most probable, for any length of the vectors")
@@ -86,14 +109,17 @@ import Testing
         let classes = try #require(EmbeddingClasses(vectors: [2, 0, 0, 5, -1, 0], dimension: 2, scale: 1))
         #expect(classes.count == 3)
         // Cosines 1, 0 and -1, for any length.
-        let found = probabilities(classes, [7, 0])
+        let found = try #require(probabilities(classes, [7, 0]))
         for (one, expected) in zip(found, [0.665_241, 0.244_728, 0.090_031] as [Float]) {
             #expect(abs(one - expected) < 1e-5)
         }
         let sharp = try #require(EmbeddingClasses(vectors: [1, 0, 0, 1], dimension: 2, scale: 1_000))
         #expect(probabilities(sharp, [1, 0]) == [1, 0])
-        for embedding in [[0, 0], [.infinity, 0], [1], [1, 0, 0]] as [[Float]] {
+        for embedding in [[0, 0], [1], [1, 0, 0]] as [[Float]] {
             #expect(probabilities(classes, embedding) == [0, 0, 0])
+        }
+        for embedding in [[.infinity, 0], [0, -.infinity], [1, .nan]] as [[Float]] {
+            #expect(probabilities(classes, embedding) == nil)
         }
     }
 

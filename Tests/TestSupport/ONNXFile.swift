@@ -35,19 +35,23 @@ public struct ONNXFile: Sendable {
     private let nodes: [Node]
     private let inputs: [(String, [Int])], outputs: [(String, [Int])]
     private let constants: [(String, [Float])]
+    private let weights: [(name: String, count: Int, file: String)]
     private let maps: [String]
     private let opset: Int
 
     /// A file with inputs and outputs of 32-bit floats in these shapes, -1 for an open axis.
-    /// - Parameter maps: further outputs, which are sequences of numbers by label, as of ZipMap.
+    /// - Parameters:
+    ///   - weights: constants of `count` numbers, which are the bytes of another file.
+    ///   - maps: further outputs, which are sequences of numbers by label, as of ZipMap.
     public init(
         _ nodes: [Node], inputs: [(String, [Int])], outputs: [(String, [Int])], constants: [(String, [Float])] = [],
-        maps: [String] = [], opset: Int = 19
+        weights: [(name: String, count: Int, file: String)] = [], maps: [String] = [], opset: Int = 19
     ) {
         self.nodes = nodes
         self.inputs = inputs
         self.outputs = outputs
         self.constants = constants
+        self.weights = weights
         self.maps = maps
         self.opset = opset
     }
@@ -79,6 +83,14 @@ public struct ONNXFile: Sendable {
                 5,
                 field(1, varint(values.count), isBytes: false) + number(2, 1) + field(8, Array(name.utf8))
                     + field(9, raw))
+        }
+        for (name, count, file) in weights {
+            // TensorProto: external_data = 13 (StringStringEntryProto), data_location = 14 (EXTERNAL is 1).
+            let entry = field(1, Array("location".utf8)) + field(2, Array(file.utf8))
+            graph += field(
+                5,
+                field(1, varint(count), isBytes: false) + number(2, 1) + field(8, Array(name.utf8)) + field(13, entry)
+                    + number(14, 1))
         }
         for (name, shape) in inputs { graph += field(11, value(name, shape)) }
         for (name, shape) in outputs { graph += field(12, value(name, shape)) }

@@ -41,6 +41,18 @@ struct InferAnswer: Sendable {
     }
 
     /// The answer for outputs; their memory is valid during the call only.
+    /// - Throws: if classes are requested of values of which one is NaN.
+    func checkedResponse(_ views: [TensorView]) throws(ServiceError) -> HTTPResponse {
+        for (output, index, description) in outputs where output.classes != 0 {
+            guard let view = views.first(where: { $0.index == index }) else { continue }
+            var isNaN = false
+            ElementConversion.read(view.bytes, as: description.elementType) { isNaN = isNaN || $1.isNaN }
+            if isNaN { throw ServiceError(.invalidOutput(name: output.name, reason: "a value is NaN")) }
+        }
+        return response(views)
+    }
+
+    /// The answer for outputs without classes, or with classes of numbers.
     func response(_ views: [TensorView]) -> HTTPResponse {
         var data: [[UInt8]?] = []
         var writer = JSONWriter(capacity: 1024)
@@ -151,8 +163,7 @@ private struct Classes {
         let width = total / rows
         let count = min(count, width)
         var values = [Double](repeating: 0, count: total)
-        ElementConversion.read(view.bytes, as: type) { index, value in values[index] = value.isNaN ? -.infinity : value
-        }
+        ElementConversion.read(view.bytes, as: type) { index, value in values[index] = value }
         var texts: [String] = []
         for row in 0..<rows {
             let first = row * width

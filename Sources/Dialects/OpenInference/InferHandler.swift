@@ -40,7 +40,9 @@ package enum InferHandler {
             deadline: request.bodyReceived + .nanoseconds(Int64(time * 1e9)),
             copy: answer.isPlainBinary ? answer.response : nil
         ) { (outputs, run, shadow) throws(ServiceError) in
-            var response = CopiedOutputs(joining: outputs.map(\.copied)).withViews { answer.response($0) }
+            var response = try CopiedOutputs(joining: outputs.map(\.copied)).withViews { (views) in
+                Result { () throws(ServiceError) in try answer.checkedResponse(views) }
+            }.get()
             if let first = outputs.first { response.note = run.note(first.times, shadow) }
             return response
         }

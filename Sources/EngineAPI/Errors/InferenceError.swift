@@ -18,6 +18,8 @@ public enum InferenceError: Error, Sendable {
     case invalidBundle(name: String, problems: [BundleProblem])
     /// The engine refused or failed: a defect of the model or of the machine, not of the request.
     case engine(EngineError)
+    /// The model ran, but an output holds no numbers where the answer needs them: a defect of the model.
+    case invalidOutput(name: String, reason: String)
     /// The picture cannot be used; with the name of the input, if known.
     case image(ImageError, input: String? = nil)
     /// The model is busy, or the deadline has passed.
@@ -51,6 +53,7 @@ public enum InferenceError: Error, Sendable {
         case .invalidBundle(let name, let problems):
             "bundle \"\(name)\" cannot be served: " + problems.map(\.description).joined(separator: "; ")
         case .engine(let error): error.message
+        case .invalidOutput(let name, let reason): "the model's output \"\(name)\" is invalid: \(reason)"
         case .image(let error, _): error.message
         case .refused(let error): error.message
         case .deadlineExceeded(let stage):

@@ -94,6 +94,7 @@ package struct BoxDecoder: Sendable {
                     into: &candidates, isCancelled: isCancelled)
             }
         }
+        if candidates.hasNaN { throw .notNumbers(role: "scores") }
         if options.needsAll, !candidates.isComplete { throw .tooMany(limit: Self.maximumCandidates) }
         return try suppress(candidates.sorted(), levels, priors(in: tensors), options, isCancelled)
     }
@@ -106,6 +107,7 @@ package struct BoxDecoder: Sendable {
         for row in 0..<min(level.rows, count) {
             if let end = level.end, end[row, 0] < 0 { break }
             let score = scan.probability(level.scores[row, 0]), label = labels[row, 0].rounded()
+            if score.isNaN || label.isNaN && score >= scan.threshold { candidates.hasNaN = true }
             // Rows of zeros are unused.
             guard score >= scan.threshold, score > 0, label >= 0, label < Float(classes),
                 let number = Int(exactly: label), number != nothing
@@ -321,8 +323,7 @@ package struct BoxDecoder: Sendable {
             if arePeaks, !isPeak(row, Int(candidate.label), levels[level]) { continue }
             let places = levels[level].boxes
             guard var box = box(row, places, levels[level].sizes, place(row, level), tensor) else {
-                if options.needsAll { throw .unexpected(role: "boxes", expected: "numbers", found: "a box of NaN") }
-                continue
+                throw .notNumbers(role: "boxes")
             }
             if clips { box = box.cut(width: Float(width), height: Float(height)) }
             boxes.append(box)

@@ -17,6 +17,8 @@ struct Candidate {
 struct Candidates {
     let maximum: Int
     private(set) var kept: [Candidate] = []
+    /// True if a score was found that is not a number: the best candidates are not known then.
+    var hasNaN = false
     /// The value that scores must exceed; -infinity until a candidate is dropped.
     private var floor = -Float.infinity
 

@@ -4,8 +4,8 @@
     internal import Musl
 #endif
 
-/// Finds the rows of a tensor that have a class over the threshold. Compares raw values before it computes anything;
-/// NaN is below every threshold.
+/// Finds the rows of a tensor that have a class over the threshold, and in the same pass whether a score is NaN.
+/// Compares raw values before it computes anything.
 struct ScoreScan {
     let form: ScoreForm, background: BackgroundClass, threshold: Float, multiLabel: Bool, weights: ScoreWeights
     /// The classes to find; nil for all.
@@ -94,9 +94,10 @@ struct ScoreScan {
         let (range, shift) = classes(scores)
         for row in batch {
             guard Self.reaches(minimum, scores, row, range) else { continue }
-            each(scores, row, range) { place, value in
+            let areNumbers = each(scores, row, range) { place, value in
                 add(probability(value), firstRow &+ row, place &- shift, &candidates)
             }
+            if !areNumbers { candidates.hasNaN = true }
         }
     }
 
@@ -106,13 +107,15 @@ struct ScoreScan {
         let (range, shift) = classes(scores)
         for row in batch {
             let raw = objectness[row, 0]
+            if raw.isNaN { candidates.hasNaN = true }
             guard raw >= minimumObjectness else { continue }
             let gate = probability(raw)
             let minimum = multiLabel ? minimum(beside: gate) : -.infinity
-            each(scores, row, range) { place, value in
+            let areNumbers = each(scores, row, range) { place, value in
                 guard value >= minimum else { return }
                 add(combine(gate, probability(value)), firstRow &+ row, place &- shift, &candidates)
             }
+            if !areNumbers { candidates.hasNaN = true }
         }
     }
 
@@ -130,11 +133,16 @@ struct ScoreScan {
     }
 
     /// Calls `body` with the best class of a row, or with every class if a box may have several.
+    /// - Returns: false if a value is NaN.
     @inline(__always)
-    private func each(_ scores: Plane, _ row: Int, _ range: Range<Int>, _ body: (Int, Float) -> Void) {
+    private func each(_ scores: Plane, _ row: Int, _ range: Range<Int>, _ body: (Int, Float) -> Void) -> Bool {
+        var areNumbers = true
         if multiLabel {
-            for place in range where !scores[row, place].isNaN { body(place, scores[row, place]) }
-            return
+            for place in range {
+                let value = scores[row, place]
+                if value.isNaN { areNumbers = false } else { body(place, value) }
+            }
+            return areNumbers
         }
         var best = -Float.infinity, bestPlace = -1
         for place in range {
@@ -142,42 +150,53 @@ struct ScoreScan {
             if value > best {
                 best = value
                 bestPlace = place
+            } else if value.isNaN {
+                areNumbers = false
             }
         }
         if bestPlace >= 0 { body(bestPlace, best) }
+        return areNumbers
     }
 
-    /// True if a value of a row is at least `minimum`.
+    /// True if a value of a row is at least `minimum`, or NaN.
     @inline(__always)
     private static func reaches(_ minimum: Float, _ scores: Plane, _ row: Int, _ range: Range<Int>) -> Bool {
-        guard scores.step == 1, range.count >= 16 else { return maximum(scores, row, range) >= minimum }
+        guard scores.step == 1, range.count >= 16 else { return !(maximum(scores, row, range) < minimum) }
         let values = scores.base + row &* scores.rowStride
         func lanes(_ place: Int) -> SIMD8<Float> {
             UnsafeRawPointer(values + place).loadUnaligned(as: SIMD8<Float>.self)
         }
         let floor = SIMD8<Float>(repeating: minimum)
-        var isOver = SIMDMask<SIMD8<Int32>>(repeating: false)
+        // NaN is not below anything.
+        var areBelow = SIMDMask<SIMD8<Int32>>(repeating: true)
         var place = range.lowerBound
         while place &+ 16 <= range.upperBound {
-            isOver = isOver .| (lanes(place) .>= floor) .| (lanes(place &+ 8) .>= floor)
+            areBelow = areBelow .& (lanes(place) .< floor) .& (lanes(place &+ 8) .< floor)
             place &+= 16
         }
         // The last lanes overlap earlier ones.
         if place < range.upperBound {
-            isOver = isOver .| (lanes(range.upperBound &- 16) .>= floor) .| (lanes(range.upperBound &- 8) .>= floor)
+            areBelow = areBelow .& (lanes(range.upperBound &- 16) .< floor) .& (lanes(range.upperBound &- 8) .< floor)
         }
-        // Lanes of the mask are all ones or all zeros.
-        let words = unsafeBitCast(isOver, to: SIMD4<UInt64>.self)
-        return words[0] | words[1] | words[2] | words[3] != 0
+        return !Self.all(areBelow)
     }
 
-    /// The maximum value of a row; -infinity if all are NaN.
+    /// True if all lanes of a mask are set.
+    @inline(__always)
+    private static func all(_ mask: SIMDMask<SIMD8<Int32>>) -> Bool {
+        // Lanes of the mask are all ones or all zeros.
+        let words = unsafeBitCast(mask, to: SIMD4<UInt64>.self)
+        return words[0] & words[1] & words[2] & words[3] == .max
+    }
+
+    /// The maximum value of a row; NaN if one is NaN.
     @inline(__always)
     private static func maximum(_ scores: Plane, _ row: Int, _ range: Range<Int>) -> Float {
         var best = -Float.infinity
         guard scores.step == 1 else {
             for place in range {
                 let value = scores[row, place]
+                if value.isNaN { return value }
                 best = value > best ? value : best
             }
             return best
@@ -186,18 +205,22 @@ struct ScoreScan {
         var place = range.lowerBound
         if range.count >= 16 {
             var first = SIMD8<Float>(repeating: -.infinity), second = first
+            var areNumbers = SIMDMask<SIMD8<Int32>>(repeating: true)
             while place &+ 16 <= range.upperBound {
                 let one = UnsafeRawPointer(values + place).loadUnaligned(as: SIMD8<Float>.self)
                 let two = UnsafeRawPointer(values + (place &+ 8)).loadUnaligned(as: SIMD8<Float>.self)
                 first.replace(with: one, where: one .> first)
                 second.replace(with: two, where: two .> second)
+                areNumbers = areNumbers .& (one .== one) .& (two .== two)
                 place &+= 16
             }
+            guard all(areNumbers) else { return .nan }
             first.replace(with: second, where: second .> first)
             for lane in 0..<8 { best = first[lane] > best ? first[lane] : best }
         }
         while place < range.upperBound {
             let value = values[place]
+            if value.isNaN { return value }
             best = value > best ? value : best
             place &+= 1
         }
@@ -212,16 +235,20 @@ struct ScoreScan {
         withUnsafeTemporaryAllocation(of: Float.self, capacity: batch.count) { best in
             guard let best = best.baseAddress else { return }
             best.initialize(repeating: -.infinity, count: batch.count)
+            // A number without branches, so that the compiler vectorizes the loop.
+            var unordered: UInt32 = 0
             for place in range {
                 let values = scores.base + (place &* scores.step &+ batch.lowerBound)
                 for index in 0..<batch.count {
                     let value = values[index]
                     best[index] = value > best[index] ? value : best[index]
+                    unordered |= value == value ? 0 : 1
                 }
             }
+            if unordered != 0 { candidates.hasNaN = true }
             for index in 0..<batch.count where best[index] >= minimum {
                 let row = batch.lowerBound &+ index
-                each(scores, row, range) { place, value in
+                _ = each(scores, row, range) { place, value in
                     add(probability(value), firstRow &+ row, place &- shift, &candidates)
                 }
             }
@@ -239,9 +266,14 @@ struct ScoreScan {
         let gap = Self.logit(threshold) - 1e-3
         for row in batch {
             let best = Self.maximum(scores, row, range)
-            guard best.isFinite else { continue }
-            if let backgroundPlace, best - scores[row, backgroundPlace] < gap { continue }
-            let highest = max(best, backgroundPlace.map { scores[row, $0] } ?? best)
+            let other = backgroundPlace.map { scores[row, $0] } ?? -.infinity
+            // The softmax of NaN, of infinity and of nothing but -infinity is NaN.
+            guard best < .infinity, other == other, best > -.infinity || other > -.infinity else {
+                candidates.hasNaN = true
+                continue
+            }
+            guard best > -.infinity, !(best - other < gap) else { continue }
+            let highest = max(best, other)
             var sum: Float = 0
             for place in 0..<scores.count {
                 let value = exp(scores[row, place] - highest)
@@ -252,13 +284,14 @@ struct ScoreScan {
             let factor = 1 / sum
             if let objectness {
                 let raw = objectness[row, 0], gate = Self.sigmoid(raw)
+                if raw.isNaN { candidates.hasNaN = true }
                 guard raw >= minimumObjectness else { continue }
-                each(scores, row, range) { place, value in
+                _ = each(scores, row, range) { place, value in
                     add(combine(gate, exp(value - highest) * factor), firstRow &+ row, place &- shift, &candidates)
                 }
                 continue
             }
-            each(scores, row, range) { place, value in
+            _ = each(scores, row, range) { place, value in
                 add(exp(value - highest) * factor, firstRow &+ row, place &- shift, &candidates)
             }
         }

@@ -2,11 +2,12 @@ package enum EmbeddingNormalization: String, Sendable, CaseIterable {
     /// Divides by the length; leaves the embedding unchanged.
     case l2, none
 
-    /// Normalizes an embedding; one of length 0 is unchanged.
-    package func apply(_ values: UnsafeBufferPointer<Float>) -> [Float] {
-        guard self == .l2 else { return Array(values) }
+    /// Normalizes an embedding; one of length 0 is unchanged. Nil if a number is not finite.
+    package func apply(_ values: UnsafeBufferPointer<Float>) -> [Float]? {
+        // Squares of 32-bit floats do not overflow.
         let sum = values.reduce(0.0) { $0 + Double($1) * Double($1) }
-        guard sum > 0 else { return Array(values) }
+        guard sum.isFinite else { return nil }
+        guard self == .l2, sum > 0 else { return Array(values) }
         let factor = 1 / sum.squareRoot()
         return values.map { Float(Double($0) * factor) }
     }
@@ -40,12 +41,14 @@ package struct EmbeddingClasses: Sendable {
     }
 
     /// The probability of each class: softmax of `scale` times the cosine. All are 0 if the embedding has no direction.
+    /// Nil if a number is not finite.
     /// - Parameter embedding: `dimension` numbers, of any length.
-    package func probabilities(_ embedding: UnsafeBufferPointer<Float>) -> [Float] {
+    package func probabilities(_ embedding: UnsafeBufferPointer<Float>) -> [Float]? {
         var result = [Float](repeating: 0, count: count)
         guard embedding.count == dimension else { return result }
         let length = embedding.reduce(0.0) { $0 + Double($1) * Double($1) }.squareRoot()
-        guard length > 0, length.isFinite else { return result }
+        guard length.isFinite else { return nil }
+        guard length > 0 else { return result }
         vectors.withUnsafeBufferPointer { vectors in
             for index in 0..<count {
                 var sum = 0.0

@@ -79,7 +79,9 @@ package struct EmbeddingDecoder: Sendable {
 
     /// The embedding of one tensor.
     package func embedding(_ tensor: OutputTensor) throws(ObservationError) -> [Float] {
-        try vector(tensor).withUnsafeBufferPointer { decoding.normalization.apply($0) }
+        let normalized = try vector(tensor).withUnsafeBufferPointer { decoding.normalization.apply($0) }
+        guard let normalized else { throw .notNumbers(role: "output") }
+        return normalized
     }
 
     /// A probable mistake in the description; nil if there is no sign of one.

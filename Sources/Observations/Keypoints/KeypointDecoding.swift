@@ -79,24 +79,28 @@ package struct KeypointDecoder: Sendable {
             let expected = "\(points) \(maps == nil ? "points" : "maps")"
             throw .unexpected(role: "output", expected: expected, found: "\(tensor.shape)")
         }
-        guard let maps else { return reader.points(tensor.values, threshold: minimum) }
+        guard let maps else { return try reader.points(tensor.values, threshold: minimum) }
         var found: [Keypoint?] = []
         found.reserveCapacity(points)
         for point in 0..<points {
             if isCancelled() { throw .cancelled }
-            found.append(peak(point, maps, tensor.values, minimum))
+            found.append(try peak(point, maps, tensor.values, minimum))
         }
         return found
     }
 
     private func peak(
         _ point: Int, _ cells: ChannelMaps, _ values: UnsafeBufferPointer<Float>, _ minimum: Float
-    ) -> Keypoint? {
+    ) throws(ObservationError) -> Keypoint? {
         let start = point * cells.channelStep, step = cells.cellStep
         var best = -Float.infinity, place = -1
         for index in 0..<cells.cells {
             let value = values[start &+ index &* step]
-            if value > best { (best, place) = (value, index) }
+            if value > best {
+                (best, place) = (value, index)
+            } else if value.isNaN {
+                throw .notNumbers(role: "output")
+            }
         }
         guard place >= 0 else { return nil }
         let confidence = min(max(decoding.scores == .sigmoid ? ScoreScan.sigmoid(best) : best, 0), 1)
@@ -131,21 +135,26 @@ package struct PointReader: Sendable {
         )
     }
 
-    /// The points in order; nil for a point below the threshold, or with NaN.
-    package func points(_ values: some RandomAccessCollection<Float>, threshold: Float) -> [Keypoint?] {
+    /// The points in order; nil for a point below the threshold. Throws `notNumbers` if another point has no place, or
+    /// if a confidence is NaN.
+    package func points(
+        _ values: some RandomAccessCollection<Float>, threshold: Float
+    ) throws(ObservationError) -> [Keypoint?] {
         var found: [Keypoint?] = []
         found.reserveCapacity(values.count / each)
         for point in 0..<values.count / each {
             let start = values.index(values.startIndex, offsetBy: point &* each)
             func value(_ element: Int) -> Float { values[values.index(start, offsetBy: element)] }
             var one = Keypoint(x: value(x) * scaleX, y: value(y) * scaleY, confidence: nil)
-            // Zero unless a coordinate is not finite.
-            var isFound = (one.x - one.x) + (one.y - one.y) == 0
+            var isFound = true
             if score >= 0 {
                 let confidence = areLogits ? ScoreScan.sigmoid(value(score)) : value(score)
-                isFound = isFound && confidence >= threshold
+                isFound = !(confidence < threshold)
                 one.confidence = min(max(confidence, 0), 1)
+                if confidence.isNaN { throw .notNumbers(role: "output") }
             }
+            // Zero unless a coordinate is not finite.
+            if isFound, (one.x - one.x) + (one.y - one.y) != 0 { throw .notNumbers(role: "output") }
             found.append(isFound ? one : nil)
         }
         // Few models have a depth: the separate loop costs the others nothing.

@@ -49,7 +49,7 @@ package struct InstanceMaskDecoder: Sendable {
         let region = (
             x: Int(left)...min(Int(right) + 1, cells.width - 1), y: Int(top)...min(Int(bottom) + 1, cells.height - 1)
         )
-        let field = field(values, prototypes, x: region.x, y: region.y)
+        let field = try field(values, prototypes, x: region.x, y: region.y)
         let segments = Self.segments(down, from: rows.lowerBound, cells: region.y)
         var line = [Float](repeating: 0, count: region.y.count)
         for (column, place) in zip(columns, across) {
@@ -109,10 +109,10 @@ package struct InstanceMaskDecoder: Sendable {
         return first..<max(first, last)
     }
 
-    /// The weighted sum of the prototypes over a range of cells; NaN is outside the mask.
+    /// The weighted sum of the prototypes over a range of cells. Throws `notNumbers` if one is NaN.
     private func field(
         _ values: ArraySlice<Float>, _ prototypes: OutputTensor, x: ClosedRange<Int>, y: ClosedRange<Int>
-    ) -> [Float] {
+    ) throws(ObservationError) -> [Float] {
         var field = [Float](repeating: 0, count: x.count * y.count)
         guard let base = prototypes.values.baseAddress else { return field }
         let step = cells.cellStep, channel = cells.channelStep, width = cells.width
@@ -129,7 +129,8 @@ package struct InstanceMaskDecoder: Sendable {
             }
         }
         for index in field.indices {
-            field[index] = field[index].isNaN ? -1e9 : min(max(field[index], -1e9), 1e9)
+            if field[index].isNaN { throw .notNumbers(role: "prototypes") }
+            field[index] = min(max(field[index], -1e9), 1e9)
         }
         return field
     }

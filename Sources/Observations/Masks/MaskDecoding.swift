@@ -70,7 +70,11 @@ package struct MaskDecoder: Sendable {
         if decoding.layout == .indices {
             for index in 0..<count {
                 let value = base[index].rounded()
-                if value >= 0, value < maximum { values[index] = UInt16(value) }
+                if value >= 0, value < maximum {
+                    values[index] = UInt16(value)
+                } else if value.isNaN {
+                    throw .notNumbers(role: "output")
+                }
             }
         } else {
             var minimum = -Float.infinity
@@ -87,6 +91,7 @@ package struct MaskDecoder: Sendable {
             while start < count {
                 if isCancelled() { throw .cancelled }
                 let end = min(count, start + 4_096)
+                var unordered: UInt32 = 0
                 for channel in 0..<channels {
                     let plane = base + channel * channelStep
                     let number = first &+ UInt16(truncatingIfNeeded: channel)
@@ -97,8 +102,10 @@ package struct MaskDecoder: Sendable {
                             best[index] = value
                             values[index] = number
                         }
+                        unordered |= value == value ? 0 : 1
                     }
                 }
+                if unordered != 0 { throw .notNumbers(role: "output") }
                 start = end
             }
             if let scores = Plane(

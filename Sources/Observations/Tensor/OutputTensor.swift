@@ -35,6 +35,8 @@ package enum ObservationError: Error, Hashable {
     case unexpected(role: String, expected: String, found: String)
     /// `isCancelled` returned true.
     case cancelled
+    /// Values of this role are NaN, or infinite where only finite ones have a meaning.
+    case notNumbers(role: String)
     /// There are more detections than the limit, and none may be missing.
     case tooMany(limit: Int)
 
@@ -43,6 +45,7 @@ package enum ObservationError: Error, Hashable {
         switch self {
         case .unexpected(let role, let expected, let found): "\(role): expected \(expected), found \(found)"
         case .cancelled: "cancelled"
+        case .notNumbers(let role): "\(role): expected numbers, found NaN or infinity"
         case .tooMany(let limit): "more than \(limit) detections"
         }
     }

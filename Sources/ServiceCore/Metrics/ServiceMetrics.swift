@@ -35,7 +35,9 @@ package final class ServiceMetrics: Sendable {
     package let routes = LabelledList(["/healthz", "/readyz", "/v1/classify"]) { RouteMetrics() }
     /// Error answers by code and reason: `overloaded/queue_full`. The ones used in alerts begin at 0: Prometheus's
     /// increase() does not notice a counter that begins at 1.
-    package let errors = LabelledList(["internal/engine", "internal/internal"]) { AtomicCounters(1) }
+    package let errors = LabelledList([
+        "internal/engine", "internal/internal", "engine_output_invalid/engine_output_invalid",
+    ]) { AtomicCounters(1) }
     package let refusals = LabelledList(ServiceMetrics.refusalReasons) { AtomicCounters(1) }
     private let cancellations = AtomicCounters(CancelStage.allCases.count)
     private let counters = AtomicCounters(Counter.allCases.count)

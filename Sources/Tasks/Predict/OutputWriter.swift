@@ -12,6 +12,24 @@ struct OutputWriter {
     let threshold: Float?
     let scoreWatch: ScoreWatch
 
+    /// The prediction; the error if the best labels are requested of values with a NaN.
+    func checked(_ prediction: Prediction) -> Result<Prediction, InferenceError> {
+        guard top != nil || threshold != nil else { return .success(prediction) }
+        for output in outputs where output.labels != nil {
+            guard let value = prediction.featureValue(for: output.name), Self.hasNaN(value) else { continue }
+            return .failure(.invalidOutput(name: output.name, reason: "a value is NaN"))
+        }
+        return .success(prediction)
+    }
+
+    private static func hasNaN(_ value: FeatureValue) -> Bool {
+        switch value {
+        case .dictionary(let entries): entries.contains(where: \.value.isNaN)
+        case .sequence(let elements): elements.contains(where: hasNaN)
+        default: false
+        }
+    }
+
     /// Writes an object with a member for each output.
     func write(_ prediction: Prediction, to writer: inout JSONWriter) {
         writer.object { writer in

@@ -51,7 +51,7 @@ package struct PredictTask: PredictionTask {
     package func predict(
         _ items: [DictionaryFeatureProvider], in slot: Slot
     ) async -> [Result<Prediction, InferenceError>] {
-        await run.model.predictions(of: items, options: run.options, slot: slot)
+        await run.model.predictions(of: items, options: run.options, slot: slot).map { $0.flatMap(writer.checked) }
     }
 
     package func shadow(of item: DictionaryFeatureProvider, _ prediction: Prediction) -> ShadowWork? {

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Inference
 internal import Observations
 internal import SystemSupport
@@ -77,13 +76,8 @@ struct PictureOutput {
 
     /// Throws if the output file is the input picture.
     private func refuse(_ path: String, as file: String) throws {
-        func real(_ path: String) -> String? {
-            guard let found = realpath(path, nil) else { return nil }
-            defer { free(found) }
-            return String(cString: found)
-        }
         // A file that does not exist yet cannot be the input.
-        guard file != "-", let there = real(path), there == real(file) else { return }
+        guard file != "-", let there = FilePath.resolved(path), there == FilePath.resolved(file) else { return }
         throw CommandError("\(path) is the picture itself: give another folder (--draw)")
     }
 }

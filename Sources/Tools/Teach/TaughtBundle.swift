@@ -128,11 +128,7 @@ struct TaughtBundle {
         }
     }
 
-    private static func resolved(_ path: String) -> String {
-        guard let real = realpath(path, nil) else { return path }
-        defer { free(real) }
-        return String(cString: real)
-    }
+    private static func resolved(_ path: String) -> String { FilePath.resolved(path) ?? path }
 }
 
 /// A model.json as text: the usual keys first, each object of the second level on its own line.

@@ -14,6 +14,7 @@ extension ErrorCode {
     package static let imageTooLarge = ErrorCode("image_too_large", .contentTooLarge)
     package static let unsupportedMediaType = ErrorCode("unsupported_media_type", .unsupportedMediaType)
     package static let `internal` = ErrorCode("internal", .internalServerError)
+    package static let engineOutputInvalid = ErrorCode("engine_output_invalid", .internalServerError)
     package static let tooManyRequests = ErrorCode("too_many_requests", .tooManyRequests)
     package static let modelNotReady = ErrorCode("model_not_ready", .serviceUnavailable, retryAfter: 5)
     package static let shuttingDown = ErrorCode("shutting_down", .serviceUnavailable, retryAfter: 1)
@@ -24,8 +25,8 @@ extension ErrorCode {
     package static let allCases: [ErrorCode] = [
         .badRequest, .invalidImage, .invalidInput, .unauthorized, .forbidden, .notFound, .modelNotFound,
         .versionNotFound, .methodNotAllowed, .conflict, .requestTimeout, .bodyTooLarge, .imageTooLarge, .uriTooLong,
-        .unsupportedMediaType, .expectationFailed, .misdirectedRequest, .headersTooLarge, .internal, .notImplemented,
-        .tooManyRequests, .overloaded, .modelNotReady, .shuttingDown, .deadlineExceeded, .versionNotSupported,
-        .storageFull,
+        .unsupportedMediaType, .expectationFailed, .misdirectedRequest, .headersTooLarge, .internal,
+        .engineOutputInvalid, .notImplemented, .tooManyRequests, .overloaded, .modelNotReady, .shuttingDown,
+        .deadlineExceeded, .versionNotSupported, .storageFull,
     ]
 }

@@ -74,6 +74,7 @@ package struct ServiceError: Error, Sendable {
             // No client reads this answer: it has disconnected, or the daemon is shutting down.
             self.init(.shuttingDown, message, label: "cancelled_\(stage.rawValue)")
         case .engine: self.init(.internal, message, label: "engine")
+        case .invalidOutput: self.init(.engineOutputInvalid, message)
         }
     }
 

@@ -1,28 +1,32 @@
 import Foundation
 import Inference
 import Synchronization
+import TestSupport
 import Testing
 
 /// The choice between two engines for an ONNX file, with fake engines.
 struct EngineChoiceTests {
-    /// An engine that reads every file, or refuses every file.
+    /// An engine that reads every file, or refuses every file or those of one folder.
     private final class ScriptedEngine: Engine {
         let version: String
         let build: String
-        let refusal: String?
+        let refusal: String?, refused: String?
         let reads = Mutex(0)
 
-        init(_ version: String, build: String = "", refusal: String? = nil) {
+        init(_ version: String, build: String = "", refusal: String? = nil, in folder: String? = nil) {
             self.version = version
             self.build = build
             self.refusal = refusal
+            refused = folder
         }
 
         func availableDevices() throws(EngineError) -> [ComputeDevice] { [] }
 
         func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
             reads.withLock { $0 += 1 }
-            if let refusal { throw EngineError(kind: .invalidModel, operation: "read the model file", detail: refusal) }
+            if let refusal, refused.map({ source.path.hasPrefix($0 + "/") }) ?? true {
+                throw EngineError(kind: .invalidModel, operation: "read the model file", detail: refusal)
+            }
             return try FakeEngine().read(source)
         }
     }
@@ -119,6 +123,70 @@ struct EngineChoiceTests {
         try #require(try engine.open(source).question).decide("computes it wrongly")
         try folder.write(["model.onnx": "another model \(UUID().uuidString)"])
         #expect(try engine.open(source).use?.name == "openvino")
+    }
+
+    /// Writes one model twice, as a hub's cache keeps it (links to blobs) and as plain files.
+    private func twoArrangements() throws {
+        let file = ONNXFile(
+            [ONNXFile.Node("Add", ["x", "w"], ["y"])], inputs: [("x", [1, 4])], outputs: [("y", [1, 4])],
+            weights: [("w", 4, "model.onnx_data")])
+        // Decisions are kept for the process: no other test has these weights.
+        let weights = Data(UUID().uuidString.utf8.prefix(16))
+        let files = FileManager.default
+        for (name, bytes) in [("model.onnx", file.bytes), ("model.onnx_data", weights)] {
+            for place in ["blobs", "hub", "plain"] {
+                let path = folder.url.appendingPathComponent(place)
+                try files.createDirectory(at: path, withIntermediateDirectories: true)
+                let one = path.appendingPathComponent(name)
+                if place != "hub" {
+                    try bytes.write(to: one)
+                } else {
+                    try files.createSymbolicLink(atPath: one.path, withDestinationPath: "../blobs/" + name)
+                }
+            }
+        }
+    }
+
+    /// OpenVINO refuses weights that links lead out of the model's folder.
+    @Test(
+        "a model behind links and its copy in plain files have a choice of engine each, in either order",
+        arguments: [["hub", "plain"], ["plain", "hub"]])
+    func theChoiceIsOfThePlacesOfTheWeights(_ order: [String]) throws {
+        try twoArrangements()
+        let hub = folder.url.path + "/hub"
+        let engine = engine(ScriptedEngine("OpenVINO 1", refusal: "outside the folder", in: hub), onnxRuntime)
+        for place in order + order {
+            var source = ModelSource(path: folder.url.path + "/\(place)/model.onnx")
+            source.cacheFolder = folder.url.path
+            let opened = try engine.open(source)
+            opened.question?.decide(nil)
+            #expect(opened.use?.name == (place == "hub" ? "onnxruntime" : "openvino"), "\(place)")
+        }
+    }
+
+    @Test("a link to a folder of plain files shares its choice of engine")
+    func aLinkToAFolderSharesTheChoice() throws {
+        try twoArrangements()
+        let link = folder.url.path + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "plain")
+        let engine = engine(openVINO, onnxRuntime)
+        try #require(try engine.open(ModelSource(path: folder.url.path + "/plain/model.onnx")).question).decide(nil)
+        #expect(try engine.open(ModelSource(path: link + "/model.onnx")).question == nil)
+    }
+
+    @Test(
+        "both engines themselves load a model behind links and its copy in plain files, with one cache, in either order",
+        .enabled(if: TestEngines.hasONNXRuntime, "\(TestEngines.absence)"),
+        arguments: [["hub", "plain"], ["plain", "hub"]])
+    func bothArrangementsLoadWithOneCache(_ order: [String]) async throws {
+        try twoArrangements()
+        var configuration = ModelConfiguration()
+        configuration.compile.cacheDirectory = folder.url.path
+        for place in order + order {
+            let path = folder.url.path + "/\(place)/model.onnx"
+            let model = try await Model.load(contentsOf: path, configuration: configuration)
+            if place == "plain", order[0] == "plain" { #expect(model.loadReport.engine?.name == "openvino") }
+        }
     }
 
     @Test("without ONNX Runtime the error for a file that OpenVINO cannot read names the package that is not installed")

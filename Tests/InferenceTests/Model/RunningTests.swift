@@ -306,6 +306,18 @@ import Testing
         #expect(abs(array.doubles[0] - 0.4223188) < 1e-6 && array.doubles[2] == 0, "\(array.doubles)")
     }
 
+    @Test("predict gives NaN for all values of a softmax that is not a number")
+    func softmaxOfNoNumbers() async throws {
+        let layer = #"{ "name": "y", "type": "array", "shape": [1, 4], "activation": "softmax" }"#
+        for answer in [[.nan, 0, 1, 2], [0, 1, .infinity, 2], [Float](repeating: -.infinity, count: 4)] {
+            guard case .multiArray(let array)? = try await outputs(layer, answer: answer) else {
+                Issue.record("no array")
+                return
+            }
+            #expect(array.count == 4 && array.doubles.allSatisfy(\.isNaN), "\(array.doubles)")
+        }
+    }
+
     @Test("an output with labels gives a dictionary of scores by label, in the order of the file")
     func labelsStandForThePlacesOfScores() async throws {
         let layer = #"{ "name": "y", "type": "array", "shape": [1, 4], "labels": "l.txt" }"#

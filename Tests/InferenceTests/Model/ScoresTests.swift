@@ -1,6 +1,7 @@
 import Foundation
 import Inference
 internal import Repository
+import Rollout
 import TestSupport
 import Testing
 
@@ -86,8 +87,7 @@ import Testing
         "a threshold drops no class where scores are not confidences",
         arguments: [
             ([Float(-3.5), -0.25, -11.5], ["b", "a", "c"]), ([-3.5, 0.25, 11.5], ["c", "b", "a"]),
-            ([0.1, 1.2, 0.2], ["b", "c", "a"]),
-            ([.nan, -2, 7], ["c", "b"]),
+            ([0.1, 1.2, 0.2], ["b", "c", "a"]), ([-Float.infinity, -2, 7], ["c", "b", "a"]),
         ])
     func aThresholdDoesNotDropLogits(_ scores: [Float], _ labels: [String]) async throws {
         let (model, _) = try await load(scores)
@@ -95,6 +95,59 @@ import Testing
             let result = try await model.classification(of: try picture(), top: 3, threshold: threshold)
             #expect(result.classifications.map(\.label) == labels && !result.areConfidences)
         }
+    }
+
+    /// Activations, and scores without a best class.
+    private static let noNumbers: [(String, [Float])] = [
+        ("", [0.1, .nan, 0.2]), ("", [.nan, 0.1, 0.2]), ("", [0.1, 0.2, .nan]), ("", [.nan, .nan, .nan]),
+        ("sigmoid", [0, 1, .nan]), ("softmax", [0, 1, .nan]), ("softmax", [.nan, 1, 0]),
+        ("softmax", [0, .infinity, 1]), ("softmax", [.infinity, .infinity, -.infinity]),
+        ("softmax", [-.infinity, -.infinity, -.infinity]),
+    ]
+
+    /// By definition, softmax divides by the sum of all exponentials: NaN if that is infinite, NaN or 0.
+    @Test(
+        "scores of NaN, and logits without a softmax, are an error that names the output and the reason",
+        arguments: Self.noNumbers)
+    func scoresOfNoNumbersAreAnError(_ activation: String, _ scores: [Float]) async throws {
+        let members = activation.isEmpty ? "" : ", \"activation\": \"\(activation)\""
+        let (model, _) = try await load(scores, members: members)
+        let reason =
+            activation == "softmax"
+            ? "its softmax is not a number, because a score is NaN or infinite, or all are -infinity" : "a score is NaN"
+        for (top, threshold) in [(1, Float(0)), (3, 0), (3, 0.5)] {
+            let error = await #expect(throws: InferenceError.self) {
+                try await model.classification(of: try picture(), top: top, threshold: threshold)
+            }
+            #expect(error?.message == "the model's output \"scores\" is invalid: \(reason)")
+        }
+        let canary = await #expect(throws: InferenceError.self) { try await model.canary() }
+        #expect(canary?.message.hasSuffix(reason) == true)
+    }
+
+    /// e⁰ / (e⁰ + e⁰) is a half; the sigmoid of an infinity is 0 or 1.
+    @Test("infinite scores count where an activation gives them a meaning")
+    func infiniteScoresCount() async throws {
+        let (masked, _) = try await load([3, -.infinity, 3], members: ", \"activation\": \"softmax\"")
+        let half = try await masked.classification(of: try picture(), top: 3)
+        #expect(half.classifications.map(\.label) == ["a", "c", "b"])
+        #expect(half.classifications.map(\.confidence) == [0.5, 0.5, 0])
+        let (sure, _) = try await load([0, .infinity, -.infinity], members: ", \"activation\": \"sigmoid\"")
+        let one = try await sure.classification(of: try picture(), top: 3)
+        #expect(one.classifications.map(\.label) == ["b", "a", "c"])
+        #expect(one.classifications.map(\.confidence) == [1, 0.5, 0])
+        #expect(try await masked.canary() == nil)
+    }
+
+    @Test("an answer of NaN is compared as its error code")
+    func anAnswerOfNaNIsComparedByItsCode() async throws {
+        let (model, _) = try await load([0, .nan, 1])
+        let answer = await model.comparableAnswer(of: try picture(), task: nil).answer
+        guard case .failure(let code, _) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(code == "engine_output_invalid")
     }
 
     /// A score that rounds to slightly less than 0 is a confidence too.

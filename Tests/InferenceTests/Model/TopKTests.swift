@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 @Suite struct TopKTests {
-    private func top(_ scores: [Float], _ count: Int, _ threshold: Float = 0) -> [Int] {
-        scores.withUnsafeBufferPointer { TopK.select($0, count: count, threshold: threshold).map(\.index) }
+    private func top(_ scores: [Float], _ count: Int, _ threshold: Float = 0) -> [Int]? {
+        scores.withUnsafeBufferPointer { TopK.select($0, count: count, threshold: threshold)?.map(\.index) }
     }
 
     @Test("the best scores come first, and equal scores in the order of their indices")
@@ -21,12 +21,25 @@ import Testing
         #expect(top([0.1, 0.5, 0.4], 3, 0.4) == [1, 2])
         #expect(top([0.1], 3, 1) == [])
         // Large counts are selected by another algorithm.
-        #expect(top([0.1, 0.5, 0.4], 300, 0.4) == [1, 2] && top([0.1, .nan], 300, 1) == [])
+        #expect(top([0.1, 0.5, 0.4], 300, 0.4) == [1, 2] && top([0.1, 0.2], 300, 1) == [])
     }
 
-    @Test("a NaN is never selected")
-    func notANumberIsNotAScore() {
-        #expect(top([.nan, 0.5, .nan], 3) == [1])
+    @Test("nothing is selected from scores with a NaN, for any threshold and count", arguments: [1, 3, 300])
+    func notANumberIsNotAScore(_ count: Int) {
+        for threshold in [-Float.infinity, 0, 1] {
+            for place in 0..<3 {
+                var scores: [Float] = [0.1, 0.5, 0.4]
+                scores[place] = .nan
+                #expect(top(scores, count, threshold) == nil)
+            }
+            #expect(top([.nan], count, threshold) == nil)
+        }
+    }
+
+    @Test("infinite scores are first and last", arguments: [3, 300])
+    func infiniteScoresAreOrdered(_ count: Int) {
+        #expect(top([0.5, -.infinity, .infinity], count, -.infinity) == [2, 0, 1])
+        #expect(top([0.5, -.infinity, .infinity], count, 0.1) == [2, 0])
     }
 
     @Test("the selection from random scores equals a full sort")

@@ -233,6 +233,24 @@ import Testing
         #expect(try await answering(repository) == "2")
     }
 
+    @Test("the digest of a bare ONNX file changes with its weights, in a file of any name, and with no other file")
+    func theDigestCoversWeightsOfAnyName() throws {
+        let folder = try TemporaryFolder()
+        let file = ONNXFile(
+            [ONNXFile.Node("Add", ["x", "w"], ["y"])], inputs: [("x", [1, 1])], outputs: [("y", [1, 1])],
+            weights: [("w", 1, "other.data")])
+        let path = folder.url.path + "/m.onnx"
+        try file.bytes.write(to: URL(fileURLWithPath: path))
+        func digest(_ files: [String: String]) throws -> String? {
+            try folder.write(files)
+            return Model.filesDigest(of: path)
+        }
+        let first = try #require(try digest(["other.data": "abcd"]))
+        #expect(try digest(["unrelated.data": "x"]) == first)
+        #expect(try digest(["other.data": "abce"]) != first)
+        #expect(try digest(["other.data": "abcd"]) == first)
+    }
+
     /// A version that was rolled back is recognized by its files, also after a restart and under another number.
     @Test("a rolled-back version does not serve, not even under another number, until a rollout names it")
     func whatWasRolledBackDoesNotServe() async throws {

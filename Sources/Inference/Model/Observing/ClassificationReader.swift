@@ -21,6 +21,15 @@ struct ClassificationReader: Sendable {
             self.noImage = noImage
             self.watch = watch
         }
+
+        /// Throws `invalidOutput` if a score of the classes is not a number.
+        func check(_ outputs: any EngineOutputs) throws(InferenceError) {
+            guard case .scores(let output, let name, let scores) = source else { return }
+            let best = try outputs.reading(output) { (_, raw) throws(InferenceError) in
+                scores.withScores(raw) { TopK.select($0, count: 1, threshold: -.infinity) }
+            }
+            if best == nil { throw scores.notNumbers(name) }
+        }
     }
 
     enum Source: Sendable {
@@ -55,49 +64,62 @@ struct ClassificationReader: Sendable {
         switch classes.source {
         case .scores(let output, let name, let scores):
             return try outputs.reading(output) { (_, raw) throws(InferenceError) in
-                scores.withScores(raw) { values in
+                let best = scores.withScores(raw) { values -> Best? in
                     // The results of an activation are confidences without a check.
                     let areConfidences = scores.activation != nil || classes.watch.areConfidences(values, output: name)
-                    return Best(classes: select(values, areConfidences), areConfidences: areConfidences)
+                    return select(values, areConfidences).map { Best(classes: $0, areConfidences: areConfidences) }
                 }
+                guard let best else { throw scores.notNumbers(name) }
+                return best
             }
         case .embedding(let plan, let classes):
             let vector = try plan.withEmbedding(of: outputs) { (decoder, tensor) throws(ObservationError) in
                 try decoder.vector(tensor)
             }
-            return Best(classes: select((vector ?? []).withUnsafeBufferPointer(classes.probabilities), true))
+            guard let scores = (vector ?? []).withUnsafeBufferPointer(classes.probabilities),
+                let best = select(scores, true)
+            else { throw .notNumbers(plan.output.name) }
+            return Best(classes: best)
         case .taught(let plan, let head):
             let embedding = try plan.withEmbedding(of: outputs) { (decoder, tensor) throws(ObservationError) in
                 try decoder.embedding(tensor)
             }
-            return try answer(of: head, to: embedding ?? [])
+            return try answer(of: head, to: embedding ?? [], output: plan.output.name)
         }
     }
 
     /// Classifies an embedding as `/embed` returns it, because the classes were taught with such embeddings.
-    private func answer(of head: TaughtClassifier, to embedding: [Float]) throws(InferenceError) -> Best {
-        guard let answer = head.answer(embedding) else {
-            let reason =
-                embedding.count == head.dimension
-                ? "numbers that are not finite"
-                : "\(embedding.count) numbers; its classes were taught with \(head.dimension)"
-            throw .engine(
-                EngineError(kind: .failure, operation: "classify an embedding", detail: "it has \(reason)"))
+    private func answer(
+        of head: TaughtClassifier, to embedding: [Float], output: String
+    ) throws(InferenceError) -> Best {
+        guard embedding.count == head.dimension else {
+            let reason = "it has \(embedding.count) numbers; its classes were taught with \(head.dimension)"
+            throw .engine(EngineError(kind: .failure, operation: "classify an embedding", detail: reason))
+        }
+        guard let answer = head.answer(embedding), let best = select(answer.confidences, true) else {
+            throw .notNumbers(output)
         }
         return Best(
-            classes: select(answer.confidences, true),
+            classes: best,
             taught: TaughtMark(distance: answer.distance, isKnown: answer.isKnown))
     }
 
-    private func select(_ scores: [Float], _ areConfidences: Bool) -> [(index: Int, score: Float)] {
+    private func select(_ scores: [Float], _ areConfidences: Bool) -> [(index: Int, score: Float)]? {
         scores.withUnsafeBufferPointer { select($0, areConfidences) }
     }
 
-    /// Selects the best scores. The threshold applies to confidences above 0: other scores have any range, and
-    /// confidences may round to less than 0.
+    /// Selects the best scores; nil if one is NaN. The threshold applies to confidences above 0: other scores have any
+    /// range, and confidences may round to less than 0.
     private func select(
         _ scores: UnsafeBufferPointer<Float>, _ areConfidences: Bool
-    ) -> [(index: Int, score: Float)] {
+    ) -> [(index: Int, score: Float)]? {
         TopK.select(scores, count: top, threshold: areConfidences && threshold > 0 ? threshold : -.infinity)
+    }
+}
+
+extension InferenceError {
+    /// The error for an embedding that has no direction because a number is not finite.
+    fileprivate static func notNumbers(_ output: String) -> InferenceError {
+        .invalidOutput(name: output, reason: ObservationError.notNumbers(role: "embedding").message)
     }
 }

@@ -139,8 +139,23 @@ struct ObservationPlan: Sendable {
                 guard let tensor = tensors["output"]?.first, case .embedding(let decoder) = known else { return nil }
                 return try body(decoder, tensor)
             } catch {
-                throw .engine(EngineError(kind: .failure, operation: "read the model's answer", detail: error.message))
+                throw inferenceError(error)
             }
+        }
+    }
+
+    /// The error of a prediction for the reason that its outputs cannot be decoded.
+    func inferenceError(_ error: ObservationError) -> InferenceError {
+        switch error {
+        case .tooMany:
+            .invalidInput(
+                name: "threshold",
+                reason: "there are \(error.message), and none may be missing: ask for a higher one")
+        case .notNumbers(let role):
+            .invalidOutput(name: output.tensors[role]?.first?.name ?? output.name, reason: error.message)
+        case .unexpected:
+            .engine(EngineError(kind: .failure, operation: "read the model's answer", detail: error.message))
+        case .cancelled: .stopped(at: .postprocess)
         }
     }
 

@@ -66,16 +66,7 @@ struct ObservationReader: Sendable {
             do throws(ObservationError) {
                 return try self.content(tensors, plan, in: picture)
             } catch {
-                if case .tooMany = error {
-                    throw .invalidInput(
-                        name: "threshold",
-                        reason: "there are \(error.message), and none may be missing: ask for a higher one")
-                }
-                guard error == .cancelled else {
-                    throw .engine(
-                        EngineError(kind: .failure, operation: "read the model's answer", detail: error.message))
-                }
-                throw .stopped(at: .postprocess)
+                throw plan.inferenceError(error)
             }
         }
         var times = times
@@ -150,7 +141,7 @@ struct ObservationReader: Sendable {
             if let reader, let keypoints = boxes.keypoints {
                 let numbers = detection.extras[min(masks?.coefficients ?? 0, detection.extras.count)...]
                 points = self.points(
-                    reader.points(numbers, threshold: keypoints.decoding.threshold), keypoints.skeleton, picture)
+                    try reader.points(numbers, threshold: keypoints.decoding.threshold), keypoints.skeleton, picture)
             }
             let label = labels.flatMap { detection.index < $0.count ? $0[detection.index] : nil }
             found.append(

@@ -19,8 +19,10 @@ enum OutputReader {
                     kind: .failure, operation: "read output \"\(plan.description.name)\"", detail: "it gave no value"))
         case .classLabel(let labels):
             let reader = ScoreReader(elementType: plan.scoreType, linear: plan.linear, activation: plan.activation)
-            let best = reader.withScores(raw) { TopK.select($0, count: 1, threshold: -.infinity).first?.index }
-            guard let label = labels.value(at: best ?? 0) else {
+            guard let best = reader.withScores(raw, { TopK.select($0, count: 1, threshold: -.infinity) }) else {
+                throw reader.notNumbers(plan.description.name)
+            }
+            guard let label = labels.value(at: best.first?.index ?? 0) else {
                 throw .engine(
                     EngineError(kind: .failure, operation: "read the class label", detail: "there are too few labels"))
             }

@@ -29,9 +29,19 @@ struct ScoreReader: Sendable {
         }
     }
 
-    /// Subtracts the largest value first, so that no exponential overflows.
+    /// The error for scores of which one is NaN.
+    func notNumbers(_ output: String) -> InferenceError {
+        .invalidOutput(
+            name: output,
+            reason: activation == .softmax
+                ? "its softmax is not a number, because a score is NaN or infinite, or all are -infinity"
+                : "a score is NaN")
+    }
+
+    /// Subtracts the largest value first, so that no exponential overflows. All are NaN if one is NaN or infinite, or
+    /// if all are -infinity.
     private static func softmax(_ scores: UnsafeMutableBufferPointer<Float>) {
-        guard let highest = scores.max(), highest.isFinite else { return }
+        guard let highest = scores.max() else { return }
         var sum: Double = 0
         for index in scores.indices {
             scores[index] = exp(scores[index] - highest)

@@ -9,7 +9,8 @@ extension Model {
     /// is open.
     /// - Returns: the difference between the answers of several streams and those of one; nil if they agree. If they
     ///   differ, the model must be reloaded, and then runs with one stream.
-    /// - Throws: if the engine fails, or one stream gives different answers too.
+    /// - Throws: if the engine fails, or one stream gives different answers too; `invalidOutput` if a score of the
+    ///   model's own classes is NaN.
     @discardableResult
     public func canary() async throws(InferenceError) -> String? {
         guard plan.hasZeros else { return nil }
@@ -21,6 +22,13 @@ extension Model {
             if case .engine = error { throw error }
             return nil
         }
+        let difference = try await difference(&taken)
+        if difference == nil { try builtInClasses?.check(taken[0].request) }
+        return difference
+    }
+
+    /// Runs the requests, after taking all other free ones if the model has reference answers.
+    private func difference(_ taken: inout [RequestPool.PooledRequest]) async throws(InferenceError) -> String? {
         do throws(EngineError) {
             guard let reference = reference.withLock({ $0 }) else {
                 let filled = try tensors.take()

@@ -21,13 +21,17 @@ extension Model {
     package static func filesDigest(of path: String) -> String? {
         let folder = FilePath.parent(of: path), name = String(path.dropFirst(FilePath.folder(of: path).count))
         let stem = name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name
-        // Files next to a bare file with the same stem are its weights or labels (model.xml, model.bin).
+        // Files next to a bare file with the same stem are its weights or labels (model.xml, model.bin). Weights of an
+        // ONNX file have any name.
         var status = stat()
         let isFile = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
         let names = isFile ? (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] : []
-        let siblings = names.filter { $0.hasPrefix(stem + ".") && $0 != name }.sorted()
+        let siblings = names.filter { $0.hasPrefix(stem + ".") && $0 != name }.sorted().map { folder + "/" + $0 }
+        let weights = (isFile ? ModelBundle.externalFiles(of: path) : []).filter {
+            !siblings.contains($0) && stat($0, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        }
         var hash = SHA256()
-        for (isOptional, root) in [(false, path)] + siblings.map({ (true, folder + "/" + $0) }) {
+        for (isOptional, root) in [(false, path)] + (siblings + weights).map({ (true, $0) }) {
             for entry in BundleWalk(root).entries where entry.status.st_mode & S_IFMT == S_IFREG {
                 let relative = entry.path.dropFirst(isOptional ? folder.count : path.count)
                 Array(relative.utf8 + [0]).withUnsafeBytes { hash.update($0) }

@@ -101,9 +101,14 @@ extension Model {
             let result = try await observations(of: image, request: ObservationRequest(task: task), options: options)
             return (ComparableAnswer(result), result.times.inference, nil)
         } catch {
-            let code = error.isTemporary ? Self.busy : "internal"
-            return (.failure(code: code, message: error.message), 0, error)
+            return (.failure(code: Self.code(of: error), message: error.message), 0, error)
         }
+    }
+
+    /// The error code of an answer, as the service gives it where answers are compared.
+    private static func code(of error: InferenceError) -> String {
+        if case .invalidOutput = error { return "engine_output_invalid" }
+        return error.isTemporary ? busy : "internal"
     }
 
     /// The error code of an answer that was refused, cancelled or late.

@@ -1,5 +1,4 @@
 internal import FoundationEssentials
-internal import Glibc
 internal import ServicePlanning
 internal import Settings
 internal import Synchronization
@@ -29,11 +28,7 @@ extension ServicePlan {
     }
 
     /// The path without links.
-    private static func real(_ path: String) -> String {
-        guard let found = realpath(path, nil) else { return path }
-        defer { free(found) }
-        return String(cString: found)
-    }
+    private static func real(_ path: String) -> String { FilePath.resolved(path) ?? path }
 }
 
 /// Tells the taught models of loaded models. A relay, because the repository is created before the taught models.

@@ -75,20 +75,27 @@ package struct Watchdog: Sendable {
             return true
         } catch {
             metrics.add(.canariesFailed)
+            let isOfModel = if case .invalidOutput = error { true } else { false }
             log.error(
-                "the canary of model \(name) failed: \(error.message); the watchdog is not notified",
+                "the canary of model \(name) failed: \(error.message)"
+                    + (isOfModel ? "" : "; the watchdog is not notified"),
                 repeating: "canary")
-            return false
+            // After a restart the model's answer would be the same, unless its goldens agreed before.
+            guard isOfModel else { return false }
+            return await answersGoldens(GoldenWatch.Version(name: name, version: version), model, hasFailed: true)
         }
     }
 
     /// Compares the model's answer to one of its goldens with the expected one.
-    private func answersGoldens(_ version: GoldenWatch.Version, _ model: Model) async -> Bool {
+    /// - Parameter hasFailed: whether the canary is already counted as failed.
+    private func answersGoldens(
+        _ version: GoldenWatch.Version, _ model: Model, hasFailed: Bool = false
+    ) async -> Bool {
         guard let difference = await model.goldenCanary() else {
-            metrics.add(.canariesSucceeded)
+            if !hasFailed { metrics.add(.canariesSucceeded) }
             return true
         }
-        metrics.add(.canariesFailed)
+        if !hasFailed { metrics.add(.canariesFailed) }
         let isFirst = goldens.state.withLock { $0.differs(version) }
         log.error(
             "a golden of model \(version.name), version \(version.version) differs: \(difference); "

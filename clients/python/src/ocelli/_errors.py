@@ -7,8 +7,9 @@ from typing import Any, Mapping
 # The statuses of the codes that a single picture of several may have: the server answers 200 for all of them together.
 _STATUS = {
     "bad_request": 400, "invalid_image": 400, "invalid_input": 400, "not_found": 404, "body_too_large": 413,
-    "image_too_large": 413, "unsupported_media_type": 415, "too_many_requests": 429, "internal": 500, "overloaded": 503,
-    "model_not_ready": 503, "shutting_down": 503, "deadline_exceeded": 504, "storage_full": 507,
+    "image_too_large": 413, "unsupported_media_type": 415, "too_many_requests": 429, "internal": 500,
+    "engine_output_invalid": 500, "overloaded": 503, "model_not_ready": 503, "shutting_down": 503,
+    "deadline_exceeded": 504, "storage_full": 507,
 }
 
 
