@@ -62,8 +62,8 @@ package struct BodyShortage: Sendable {
 
         fileprivate init(slowAfter: UInt64, wanted: Int) { (self.slowAfter, self.wanted) = (slowAfter, wanted) }
 
-        /// The next body to refuse, unless its bytes are in the socket; nil at the end. The machine is not changed; it is
-        /// passed in place because it is large.
+        /// The next body to refuse, unless its bytes are in the socket; nil at the end. The machine is not changed;
+        /// it is passed in place because it is large.
         package mutating func next(in machine: inout EvictionMachine, now: UInt64) -> Int32? {
             guard freed < wanted, left > 0 else { return nil }
             left -= 1

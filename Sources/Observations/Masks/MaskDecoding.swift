@@ -61,21 +61,14 @@ package struct MaskDecoder: Sendable {
     package func map(
         _ tensor: OutputTensor, threshold: Float? = nil, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> ClassMap {
-        let count = maps.cells, channels = maps.channels, maximum = Float(classes)
+        let count = maps.cells, channels = maps.channels
         guard tensor.values.count == count * channels, let base = tensor.values.baseAddress else {
             throw .unexpected(role: "output", expected: "\(count * channels) values", found: "\(tensor.shape)")
         }
         var values = [UInt16](repeating: 0, count: count)
         var between: (starts: [Int32], contenders: [ClassMap.Contender]) = ([], [])
         if decoding.layout == .indices {
-            for index in 0..<count {
-                let value = base[index].rounded()
-                if value >= 0, value < maximum {
-                    values[index] = UInt16(value)
-                } else if value.isNaN {
-                    throw .notNumbers(role: "output")
-                }
-            }
+            try readNumbers(base, into: &values)
         } else {
             var minimum = -Float.infinity
             var first: UInt16 = 0
@@ -120,5 +113,18 @@ package struct MaskDecoder: Sendable {
         return ClassMap(
             width: maps.width, height: maps.height, tensorWidth: width, tensorHeight: height, classes: classes,
             values: values, starts: between.starts, contenders: between.contenders)
+    }
+
+    /// The class numbers of the cells; 0 where a number names no class.
+    private func readNumbers(_ base: UnsafePointer<Float>, into values: inout [UInt16]) throws(ObservationError) {
+        let maximum = Float(classes)
+        for index in values.indices {
+            let value = base[index].rounded()
+            if value >= 0, value < maximum {
+                values[index] = UInt16(value)
+            } else if value.isNaN {
+                throw .notNumbers(role: "output")
+            }
+        }
     }
 }
