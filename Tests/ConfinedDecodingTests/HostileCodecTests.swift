@@ -90,7 +90,8 @@ import Testing
     @Test(
         "false or malformed messages of a decoder fail its picture, and the next picture is decoded",
         arguments: [
-            ("0", "0 x 5"), ("s", "an invalid message"), ("k", "an invalid message"), ("d", "out of turn"), ("T", "out of turn"),
+            ("0", "0 x 5"), ("s", "an invalid message"), ("k", "an invalid message"), ("d", "out of turn"),
+            ("T", "out of turn"),
         ])
     func lieIsFound(_ order: Character, _ reason: String) throws { try expect(order, reason) }
 
