@@ -270,7 +270,7 @@ import Testing
             ),
             (
                 #"{"name": "segmenter", "type": "boxes", "layout": "yolov8", "keypoints": {"points": 3, "from": "prior"}}"#,
-                "keypoints.from: ", "have none"
+                "keypoints.from: ", "no priors"
             ),
             (#"{"name": "mask", "type": "mask", "layout": "argmax"}"#, "layout: ", "\"classes\""),
             (#"{"name": "mask", "type": "mask", "labels": "two.txt"}"#, "name: ", "[1, 2, height, width]"),

@@ -43,9 +43,9 @@ import Testing
     @Test(
         "numbered folders next to a bundle's files with models are reported, and are not versions of the bundle",
         arguments: [
-            (["1/m.onnx", "12/model.json", "7/saved_model.pb", "golden/1/m.onnx"], "the folders 1, 7, 12 beside"),
-            (["3/net.mlpackage/Manifest.json"], "the folder 3 beside"),
-            ((1...6).map { "\($0)/m.onnx" }, "the folders 1, 2, 3, 4, 5, ... beside"),
+            (["1/m.onnx", "12/model.json", "7/saved_model.pb", "golden/1/m.onnx"], "the folders 1, 7, 12 next to"),
+            (["3/net.mlpackage/Manifest.json"], "the folder 3 next to"),
+            ((1...6).map { "\($0)/m.onnx" }, "the folders 1, 2, 3, 4, 5, ... next to"),
             // Class folders of pictures, names that are not versions, a file, and the folder of the model itself.
             (["0/seven.png", "1/notes.txt", "v2/m.onnx", "1.5/m.onnx", "4"], nil), (["own/m.onnx"], nil),
         ] as [([String], String?)])
