@@ -138,12 +138,13 @@ struct EngineComparison {
         return nil
     }
 
-    /// The range of some values; at least a thousandth of the largest magnitude, because nearly equal values differ
-    /// only by rounding.
+    /// The range of some values; at least a hundredth of the largest magnitude, because nearly equal values differ
+    /// only by rounding. A single value has no range: its magnitude.
     private static func extent(of values: [Float]) -> Float {
         let finite = values.filter(\.isFinite)
         guard let minimum = finite.min(), let maximum = finite.max() else { return 0 }
-        return max(maximum - minimum, max(abs(minimum), abs(maximum)) / 1000)
+        let largest = max(abs(minimum), abs(maximum))
+        return max(maximum - minimum, values.count == 1 ? largest : largest / 100)
     }
 
     /// Unlike `Agreement.cosine`, leaves out numbers that are not finite.
