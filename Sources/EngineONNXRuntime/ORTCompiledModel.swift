@@ -1,5 +1,6 @@
 internal import EngineAPI
 internal import Glibc
+internal import Synchronization
 
 /// A session with one infer request for each stream.
 final class ORTCompiledModel: CompiledModel {
@@ -15,6 +16,12 @@ final class ORTCompiledModel: CompiledModel {
     let inputNames: CNames, outputNames: CNames
     /// True if callers choose the shape of an input.
     let isOpen: Bool
+    /// True once an output had another shape than the file declares: ONNX Runtime then allocates all outputs.
+    var hasOtherShapes: Bool {
+        get { otherShapes.load(ordering: .relaxed) }
+        set { otherShapes.store(newValue, ordering: .relaxed) }
+    }
+    private let otherShapes = Atomic(false)
 
     init(_ session: ORTSession, file: ORTModelFile, streams: Int, options: CompileOptions, remarks: [String] = []) {
         self.remarks = remarks

@@ -15,6 +15,11 @@ package enum ORTMessage {
         }
         return text.count > maximum ? text.prefix(maximum) + "..." : String(text)
     }
+
+    /// True if a run failed because the memory for an output has another shape than the output.
+    package static func isOfOutputShape(_ message: String) -> Bool {
+        message.contains("OrtValue provided for output") || message.contains("OrtValue shape verification failed")
+    }
 }
 
 extension Substring {

@@ -15,7 +15,7 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
     private let isCancelled = Atomic(false)
     private var tensors: [(any EngineTensor)?]
     /// Memory for each output of known shape; nil for outputs that ONNX Runtime allocates.
-    private let places: [ORTTensor?]
+    private var places: [ORTTensor?]
     /// The outputs of the last run.
     private var results: [ORTHandle?]
     private var failure: EngineError?
@@ -40,7 +40,7 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
         results = [ORTHandle?](repeating: nil, count: model.outputs.count)
         var places: [ORTTensor?] = []
         for (port, form) in zip(model.outputs, model.forms) {
-            guard case .tensor = form, port.shape.isStatic, !model.isOpen else {
+            guard case .tensor = form, port.shape.isStatic, !model.isOpen, !model.hasOtherShapes else {
                 places.append(nil)
                 continue
             }
@@ -87,18 +87,28 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
                 inputs.append(value.pointer)
             }
         }
-        var outputs = places.map { $0?.value.pointer }
-        let status = withExtendedLifetime(made) {
-            ort_run(
-                api, model.session.handle.pointer, options.pointer, model.inputNames.pointers, inputs, inputs.count,
-                model.outputNames.pointers, outputs.count, &outputs)
+        var failed = withExtendedLifetime(made) { run(inputs) }
+        if let message = failed?.message, ORTMessage.isOfOutputShape(message), places.contains(where: { $0 != nil }) {
+            // The file declares another shape than its operators compute.
+            model.hasOtherShapes = true
+            places = [ORTTensor?](repeating: nil, count: places.count)
+            failed = withExtendedLifetime(made) { run(inputs) }
         }
+        if let failed { throw error(failed.code, failed.message) }
+    }
+
+    /// Runs the graph, and takes the outputs that ONNX Runtime has allocated.
+    private func run(_ inputs: [OpaquePointer?]) -> (code: Int32, message: String)? {
+        var outputs = places.map { $0?.value.pointer }
+        let status = ort_run(
+            api, model.session.handle.pointer, options.pointer, model.inputNames.pointers, inputs, inputs.count,
+            model.outputNames.pointers, outputs.count, &outputs)
         let failed = library.take(status)
         for (index, output) in outputs.enumerated() where places[index] == nil {
             guard let output else { continue }
             results[index] = ORTHandle(output) { [api] in ort_release_value(api, $0) }
         }
-        if let failed { throw error(failed.code, failed.message) }
+        return failed
     }
 
     /// The error of a failed run. A session checks types, ranks and fixed extents before it runs, and each node checks

@@ -83,32 +83,34 @@ package final class ChoosingEngine: Engine {
                         "ONNX Runtime ran it before, because \(decision.reason ?? "it was chosen"); now \(error.detail)"
                 )
             case (.onnxruntime, .success(let other)) where decision.versions == versions(other):
-                return try opened(other, source, decision.reason ?? "")
+                return remembering(decision, try opened(other, source, decision.reason ?? ""))
             case (.openvino, .failure): return try withFirst(source, other)
             case (.openvino, .success(let other)) where decision.versions == versions(other):
-                return OpenedModel(
-                    file: try first.read(source), engine: first, use: use(.openvino, first, decision.reason))
+                return remembering(
+                    decision,
+                    OpenedModel(
+                        file: try first.read(source), engine: first, use: use(.openvino, first, decision.reason)))
             default: break
             }
         }
         guard case .success(let engine) = other else { return try withFirst(source, other) }
-        let decide: @Sendable (String?) -> Void = { [versions = versions(engine), change] fault in
+        let question = EngineQuestion(other: engine) { [versions = versions(engine), change] finding in
             EngineMemory.keep(
                 EngineMemory.Decision(
-                    engine: fault == nil ? .openvino : .onnxruntime, reason: fault.map { "OpenVINO \($0)" } ?? change,
-                    versions: versions),
+                    engine: finding.fault == nil ? .openvino : .onnxruntime,
+                    reason: finding.fault.map { "OpenVINO \($0)" } ?? change, versions: versions,
+                    shapes: finding.shapes, incomparable: finding.incomparable),
                 on: digest, in: source.cacheFolder)
         }
         do throws(EngineError) {
             return OpenedModel(
-                file: try first.read(source), engine: first, use: use(.openvino, first, change),
-                question: EngineQuestion(other: engine, decide: decide))
+                file: try first.read(source), engine: first, use: use(.openvino, first, change), question: question)
         } catch {
             if error.kind == .noThreads { throw error }
             let reason = "cannot read it: \(error.detail)"
             do throws(EngineError) {
                 let model = try opened(engine, source, "OpenVINO \(reason)")
-                decide(reason)
+                question.decide(reason)
                 return model
             } catch let second {
                 throw EngineError(
@@ -118,8 +120,17 @@ package final class ChoosingEngine: Engine {
         }
     }
 
+    /// The circumstances of a decision. Earlier rules of the comparison left out other shapes and open axes.
     private func versions(_ other: any Engine) -> [String] {
-        [first.version, first.build, other.version, other.build]
+        [first.version, first.build, other.version, other.build, "comparison 2"]
+    }
+
+    /// A model with the findings of an earlier load.
+    private func remembering(_ decision: EngineMemory.Decision, _ model: OpenedModel) -> OpenedModel {
+        var model = model
+        model.use?.comparedAt = decision.shapes ?? []
+        model.use?.incomparable = decision.incomparable
+        return model
     }
 
     /// Reads a file with the first engine if the second is not available; if that fails, the error also states why the

@@ -16,6 +16,10 @@ enum EngineMemory {
         /// The versions of both engines at that time, each with its build: if they have changed, the decision is made
         /// again.
         let versions: [String]
+        /// The shapes of the inputs at which the engines were compared; nil if they were not.
+        var shapes: [String]?
+        /// The reason they cannot be compared.
+        var incomparable: String?
     }
 
     private static let ofThisProcess = Mutex<[String: Decision]>([:])

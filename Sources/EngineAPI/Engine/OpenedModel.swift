@@ -23,13 +23,30 @@ public struct OpenedModel: Sendable {
 package struct EngineQuestion: Sendable {
     /// The engine that the answers are compared with, and that runs the file if the first one does not.
     package let other: any Engine
-    /// Stores the decision. The argument is the error of the first engine, as the end of a sentence; nil if it has
-    /// none.
-    package let decide: @Sendable (String?) -> Void
+    private let keep: @Sendable (EngineFinding) -> Void
 
-    /// A question that is not settled.
-    package init(other: any Engine, decide: @escaping @Sendable (String?) -> Void) {
+    /// A question that is not settled; `keep` stores the decision.
+    package init(other: any Engine, keep: @escaping @Sendable (EngineFinding) -> Void) {
         self.other = other
-        self.decide = decide
+        self.keep = keep
     }
+
+    /// Decides the question.
+    /// - Parameters:
+    ///   - fault: the error of the first engine, as the end of a sentence; nil if it has none.
+    ///   - shapes: the shapes of the inputs at which the engines were compared.
+    ///   - incomparable: the reason they cannot be compared.
+    package func decide(_ fault: String?, at shapes: [String] = [], incomparable: String? = nil) {
+        keep(EngineFinding(fault: fault, shapes: shapes, incomparable: incomparable))
+    }
+}
+
+/// The result of comparing two engines, or of trying to.
+package struct EngineFinding: Sendable {
+    /// The error of the first engine, as the end of a sentence; nil if it has none.
+    package let fault: String?
+    /// The shapes of the inputs at which the engines were compared.
+    package let shapes: [String]
+    /// The reason they cannot be compared; nil if they were.
+    package let incomparable: String?
 }

@@ -166,6 +166,7 @@ package struct ModelsHandler: CallHandler {
                 writer.member("name", engine.name)
                 writer.member("version", engine.version)
                 if let reason = engine.reason { writer.member("reason", reason) }
+                if !engine.comparedAt.isEmpty { writer.member("compared_at", engine.comparedAt) }
                 if let reason = model.loadReport.engineUncompared { writer.member("not_compared", reason) }
                 writer.key("comparison_ms")
                 writer.milliseconds(model.loadReport.engineComparison &+ model.loadReport.triedEngineComparison)

@@ -118,6 +118,9 @@ package enum BundleCheck {
         }
         if let engine = model.loadReport.engine {
             lines.append("  runs on \(engine.version)" + (engine.reason.map { ": \($0)" } ?? ""))
+            if !engine.comparedAt.isEmpty {
+                lines.append("  both engines were compared with inputs of \(engine.comparedAt.joined(separator: "; "))")
+            }
             if let reason = model.loadReport.engineUncompared {
                 lines.append("  its answers were not compared with another engine's: \(reason)")
             }

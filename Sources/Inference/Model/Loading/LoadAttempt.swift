@@ -87,19 +87,25 @@ struct LoadAttempt {
     /// - Returns: false if the other engine must run the model.
     private mutating func compareEngines(_ file: OpenedBundle) -> Bool {
         defer { report.engineComparison &+= step() }
-        report.engineUncompared = nil
+        report.engineUncompared = file.model.use?.incomparable
         guard let question = file.model.question else { return true }
         guard configuration.comparesEngines else {
             report.engineUncompared = "the model is trusted"
             return true
         }
         let comparison = EngineComparison(
-            opened: file.model, question: question, source: source, plan: file.plan, options: configuration.compile)
+            opened: file.model, question: question, source: source, plan: file.plan, options: configuration.compile,
+            time: configuration.engineComparisonTime)
         switch comparison.outcome() {
-        case .same: question.decide(nil)
+        case .same(let shapes):
+            question.decide(nil, at: shapes)
+            report.engine?.comparedAt = shapes
+        case .incomparable(let reason):
+            question.decide(nil, incomparable: reason)
+            report.engineUncompared = reason
         case .unknown(let reason): report.engineUncompared = reason
-        case .wrong(let fault):
-            question.decide(fault)
+        case .wrong(let fault, let shapes):
+            question.decide(fault, at: shapes)
             return false
         }
         return true

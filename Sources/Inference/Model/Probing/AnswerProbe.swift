@@ -7,6 +7,8 @@ struct AnswerProbe {
     let compiled: any CompiledModel
     /// The number of items of each inference, all equal; nil for a model without a batch axis.
     var items: Int?
+    /// The shapes of inputs with open axes, by the index of the input; others have one row.
+    var shapes: [Int: Shape] = [:]
 
     /// If the first inference takes longer than this, in nanoseconds, only the picture pattern is run.
     private static let slow: UInt64 = 1_000_000_000
@@ -19,7 +21,7 @@ struct AnswerProbe {
         let request = try compiled.makeRequest()
         var reference = ReferenceAnswers()
         reference.tolerance = ReferenceAnswers.tolerance(precision: compiled.execution.precision)
-        for pattern in ProbePattern.allCases {
+        for pattern in ProbePattern.usual {
             let start = MonotonicInstant.now
             let inputs = try self.inputs(pattern)
             reference.answers[pattern] = try answers(of: [request], to: inputs).first
@@ -38,7 +40,7 @@ struct AnswerProbe {
     /// The difference between the reference and the answers of requests that run at the same time; nil if they agree.
     func difference(
         from reference: ReferenceAnswers, requests: [any InferRequest],
-        patterns: [ProbePattern] = ProbePattern.allCases,
+        patterns: [ProbePattern] = ProbePattern.usual,
         rounds: Int = maximumRounds
     ) throws(EngineError) -> String? {
         for pattern in patterns where reference.answers[pattern] != nil {
@@ -46,7 +48,7 @@ struct AnswerProbe {
             for _ in 0..<rounds {
                 for found in try answers(of: requests, to: inputs) {
                     if let difference = reference.difference(found, to: pattern, plan: plan) {
-                        return difference + " for \(pattern == .noise ? "noise" : "a picture")"
+                        return difference + " for \(pattern.words)"
                     }
                 }
                 if MonotonicInstant.now.nanoseconds(since: start) > Self.roundsTime { break }
@@ -55,13 +57,20 @@ struct AnswerProbe {
         return nil
     }
 
+    /// The answers of one inference.
+    func answers(
+        of request: any InferRequest, to pattern: ProbePattern
+    ) throws(EngineError) -> [ReferenceAnswers.Output] {
+        try answers(of: [request], to: inputs(pattern)).first ?? []
+    }
+
     private func inputs(_ pattern: ProbePattern) throws(EngineError) -> [any EngineTensor] {
         var tensors: [any EngineTensor] = []
         for input in plan.inputs {
             let tensor = try compiled.makeTensor(
                 elementType: input.description.elementType,
                 shape: items.map { Shape([$0] + input.description.shape.dimensions.dropFirst()) }
-                    ?? input.description.shape.withOneRow)
+                    ?? shapes[input.index] ?? input.description.shape.withOneRow)
             if let items {
                 for item in 0..<items { pattern.fill(BatchItemTensor(item, of: items, in: tensor), plan: input) }
             } else {

@@ -1,6 +1,23 @@
-/// Synthetic inputs on which answers are compared: a picture-like pattern, and noise.
-enum ProbePattern: String, Sendable, Codable, CaseIterable, CodingKeyRepresentable {
+/// Synthetic inputs on which answers are compared.
+enum ProbePattern: String, Sendable, Codable, CodingKeyRepresentable {
     case picture, noise
+    /// The smallest, the middle and the largest value of the range.
+    case edges
+    /// Values that quantization with steps of 1 rounds at the midpoint of two steps: arithmetic in 8 bits rounds ties.
+    case ties
+
+    /// The patterns on which streams are compared.
+    static let usual: [ProbePattern] = [.picture, .noise]
+
+    /// The pattern in words, for messages.
+    var words: String {
+        switch self {
+        case .picture: "a picture"
+        case .noise: "noise"
+        case .edges: "the edges of the value range"
+        case .ties: "values between two steps"
+        }
+    }
 
     /// Fills an input's tensor. The values are the same on every machine.
     func fill(_ tensor: any EngineTensor, plan: InputPlan) {
@@ -9,7 +26,7 @@ enum ProbePattern: String, Sendable, Codable, CaseIterable, CodingKeyRepresentab
         let table = elements(of: tensor.elementType, plan: plan)
         let surface = Surface(tensor.shape)
         for index in 0..<tensor.bytes.count / size {
-            let level = Int(self == .noise ? Self.noise(index) : surface.level(index))
+            let level = Int(self == .picture ? surface.level(index) : Self.noise(index))
             for byte in 0..<size { tensor.bytes[index * size + byte] = table[level * size + byte] }
         }
     }
@@ -26,17 +43,23 @@ enum ProbePattern: String, Sendable, Codable, CaseIterable, CodingKeyRepresentab
     }
 
     private func value(_ level: Double, _ type: ElementType, _ plan: InputPlan) -> Double {
+        let level = self == .edges ? [0, 128, 255][Int(level) % 3] : level
         switch type {
+        // Halves of odd numbers are ties.
+        case .uint8 where self == .ties: return Double(Int(level) | 1)
+        case .int8 where self == .ties: return Double(Int(level) | 1) - 128
         case .uint8: return level
         case .int8: return level - 128
         // Wider integers are often indices into a table; every table has the indices 0 and 1.
         case _ where !type.isFloatingPoint: return level < 128 ? 0 : 1
         default: break
         }
+        // The range of 0 to 255 has 255 steps of 1.
+        if self == .ties { return level == 0 || level == 255 ? level : min(level + 0.5, 255) }
         if let image = plan.description.image {
             return level * Double(image.scale.first ?? 1) + Double(image.bias.first ?? 0)
         }
-        return self == .noise ? level / 127.5 - 1 : level / 255
+        return self == .picture ? level / 255 : level / 127.5 - 1
     }
 
     /// A pseudo-random number for an index: the mixing function of SplitMix64.
