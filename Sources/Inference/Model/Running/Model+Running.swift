@@ -157,8 +157,8 @@ extension Model {
         return try await takeRequest(until: deadline)
     }
 
-    /// The maximum number of attempts at one inference while failures of other inferences make its answer doubtful. Where
-    /// every second inference failed, four attempts were not enough for 2 of 1,280.
+    /// The maximum number of attempts at one inference while failures of other inferences make its answer doubtful.
+    /// Where every second inference failed, four attempts were not enough for 2 of 1,280.
     private static let maximumAttempts = 16
 
     /// Runs the engine.
