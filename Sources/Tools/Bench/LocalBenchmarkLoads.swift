@@ -58,29 +58,14 @@ struct LocalBenchmarkLoads: Sendable {
         }
     }
 
-    /// Calls `body` repeatedly in several tasks. `body` gets the number of the repetition within its task.
     private func repeated(
         _ tasks: Int, seconds: Double, _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws -> LocalBenchmarkRound {
+        let loop = try await CallLoop.run(tasks: tasks, seconds: seconds, body)
         var round = LocalBenchmarkRound()
-        let cpu = csys_process_cpu()
-        let start = MonotonicInstant.now
-        let end = start + .nanoseconds(Int64(seconds * 1e9))
-        round.requests = try await withThrowingTaskGroup(of: Int.self) { group in
-            for task in 0..<tasks {
-                group.addTask {
-                    var count = 0
-                    while MonotonicInstant.now < end {
-                        try await body(task + count)
-                        count += 1
-                    }
-                    return count
-                }
-            }
-            return try await group.reduce(0, +)
-        }
-        round.seconds = Double(MonotonicInstant.now.nanoseconds(since: start)) / 1e9
-        round.cpuSeconds = Double(csys_process_cpu() - cpu) / 1e9
+        round.requests = loop.latencies.count
+        round.seconds = Double(loop.time) / 1e9
+        round.cpuSeconds = Double(loop.processorTime) / 1e9
         return round
     }
 

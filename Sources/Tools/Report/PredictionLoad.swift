@@ -1,19 +1,10 @@
 internal import FlowControl
 internal import Inference
+internal import LoadGenerator
 internal import SystemSupport
 
 /// Keeps a model busy with a number of parallel predictions on generated inputs.
 struct PredictionLoad: Sendable {
-    /// The result of a run.
-    struct Outcome: Sendable {
-        /// The time of each prediction in nanoseconds.
-        var latencies: [UInt64] = []
-        /// The time of the whole run in nanoseconds.
-        var time: UInt64 = 0
-
-        var perSecond: Double { time == 0 ? 0 : Double(latencies.count) * 1e9 / Double(time) }
-    }
-
     private let model: Model
     private let features: DictionaryFeatureProvider
 
@@ -47,25 +38,9 @@ struct PredictionLoad: Sendable {
     }
 
     /// Predicts for a time, with `inFlight` predictions at once; each task predicts at least three times.
-    func run(inFlight: Int, seconds: Double) async throws -> Outcome {
-        let start = MonotonicInstant.now
-        let end = start + .milliseconds(Int(min(max(seconds, 0.01), 3600) * 1000))
-        return try await withThrowingTaskGroup(of: [UInt64].self) { group in
-            for _ in 0..<inFlight {
-                group.addTask {
-                    var latencies: [UInt64] = []
-                    while MonotonicInstant.now < end || latencies.count < 3 {
-                        let begun = MonotonicInstant.now
-                        _ = try await model.prediction(from: features, slot: nil)
-                        latencies.append(MonotonicInstant.now.nanoseconds(since: begun))
-                    }
-                    return latencies
-                }
-            }
-            var outcome = Outcome()
-            for try await latencies in group { outcome.latencies += latencies }
-            outcome.time = MonotonicInstant.now.nanoseconds(since: start)
-            return outcome
+    func run(inFlight: Int, seconds: Double) async throws -> CallLoop {
+        try await CallLoop.run(tasks: inFlight, seconds: seconds, minimum: 3) { _ in
+            _ = try await model.prediction(from: features, slot: nil)
         }
     }
 }

@@ -1,6 +1,7 @@
 internal import FlowControl
 internal import FoundationEssentials
 internal import Inference
+internal import LoadGenerator
 internal import Repository
 internal import ServicePlanning
 package import Settings
