@@ -130,8 +130,8 @@ package struct EvictionSearch: Sendable {
         case step(Step), found(Int32)
     }
 
-    /// The first of a queue whose client has taken all of its answers, or the measurement that is needed to find it.
-    /// Connections before it are removed from the queue, because they are readers.
+    /// The first connection of a queue with no unread answers, or the measurement that is needed to find it.
+    /// Connections before it are removed from the queue, because their clients still read.
     private mutating func first(
         of queue: WritableKeyPath<EvictionMachine, IndexQueue>, in machine: inout EvictionMachine
     ) -> First? {

@@ -19,7 +19,7 @@ final class ModelVersion: Sendable {
     let place: String?
     private let state: Mutex<State>
     private let gate: LoadGate
-    /// Whether a model is the one that answers requests for a name.
+    /// Returns true if a model answers the requests for a name.
     private let serves: @Sendable (String, Model) -> Bool
 
     private struct State {

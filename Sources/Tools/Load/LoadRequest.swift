@@ -2,7 +2,7 @@ package import LoadGenerator
 
 /// The request of `ocelli load`.
 package struct LoadRequest: Sendable {
-    /// How loads are made.
+    /// The kind of load.
     package enum Mode: Sendable {
         /// As many concurrent requests as connections.
         case closed

@@ -1,5 +1,5 @@
-/// How a model is loaded: its files, the configuration, and the findings of earlier attempts. An attempt that a change
-/// of the plan may mend is followed by another.
+/// The plan of a load: the model's files, the configuration, and the findings of earlier attempts. If a change of the
+/// plan may mend a failed attempt, another one follows.
 package struct LoadPlan: Sendable {
     /// A bundle's folder, or a model file.
     package let path: String

@@ -158,7 +158,7 @@ extension Model {
     }
 
     /// The maximum number of attempts at one inference while failures of other inferences make its answer doubtful.
-    /// Where every second inference failed, four attempts were not enough for 2 of 1,280.
+    /// With half of the inferences failing, 2 of 1,280 others were still doubtful after four attempts.
     private static let maximumAttempts = 16
 
     /// Runs the engine.
