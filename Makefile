@@ -23,7 +23,7 @@ ASAN_TARGETS := HTTPWireTests,ImagePipelineTests,ObservationsTests,imagetool
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
 
-setup: ## install what Ocelli is built from (apt packages, OpenVINO, ONNX Runtime)
+setup: ## install what Ocelli is built from (apt packages, OpenVINO, ONNX Runtime, LiteRT)
 	@scripts/setup
 
 setup-tests: ## install the programs that some tests use as clients (curl, wrk, nginx...)
@@ -78,6 +78,7 @@ lint: ## check the format of sources and comments, the order of targets and fold
 	scripts/check-paths --self-test
 	scripts/check-paths
 	scripts/check-documents --self-test
+	deploy/checks/check-commands --self-test
 
 install: build ## install to PREFIX (default /usr/local), under DESTDIR
 	OCELLI_FINAL_PREFIX="$(PREFIX)" scripts/install "$(DESTDIR)$(PREFIX)"
@@ -97,5 +98,5 @@ uninstall: ## remove what install put there
 env: ## print the shell variables that a bare `swift build` needs: eval "$(make env)"
 	@echo "export PKG_CONFIG_PATH='$(PKG_CONFIG_PATH)'"
 
-clean: ## remove what was built (not .deps)
-	rm -rf .build
+clean: ## remove what was built (not .deps), and the tests' compiled models
+	rm -rf .build "$${TMPDIR:-/tmp}/ocelli-test-cache-$$(id -u)"

@@ -62,10 +62,14 @@ let package = Package(
         .target(name: "CResample"),
         // Libraries that are opened in the helper process alone: nothing is linked.
         .target(name: "CConfinedCodecs"),
-        // The declarations of ONNX Runtime's API; its library is opened at run time: nothing is linked.
+        // The declarations of ONNX Runtime's and LiteRT's APIs; their libraries are opened at run time: nothing is
+        // linked.
+        .target(name: "CLiteRT"),
         .target(name: "CONNXRuntime"),
         .target(name: "CInflate", linkerSettings: [.linkedLibrary("z")]),
-        // Only the objects of SHA-256 are linked, so that the program needs no shared library for it.
+        // Opened by `ocelli pull` alone: nothing is linked.
+        .target(name: "CCurl"),
+        // Only the objects of SHA-256 and SHA-1 are linked, so that the program needs no shared library for it.
         .target(name: "CSHA256", linkerSettings: [.linkedLibrary(":libcrypto.a")]),
         .systemLibrary(name: "COpenVINO", pkgConfig: "openvino-ocelli"),
 
@@ -95,6 +99,8 @@ let package = Package(
         .target(name: "FileFormats", dependencies: ["CInflate", "JSON"], swiftSettings: strict),
         // What model files and the files beside them say.
         .target(name: "CoreMLImport", dependencies: ["FileFormats", "SystemSupport"], swiftSettings: strict),
+        // The second opinion on Core ML's classical models, of which CoreMLImport knows nothing.
+        .target(name: "CoreMLReferee", dependencies: ["FileFormats", "SystemSupport"], swiftSettings: strict),
         .target(name: "ModelFacts", dependencies: ["FileFormats", "JSON"], swiftSettings: strict),
         // What raw outputs mean: boxes, masks, keypoints, embeddings.
         .target(name: "Observations", swiftSettings: strict),
@@ -130,12 +136,18 @@ let package = Package(
             name: "EngineImporters",
             dependencies: ["CoreMLImport", "EngineAPI", "FileFormats", "FlowControl", "JSON", "Observations"],
             swiftSettings: strict),
+        .target(
+            name: "EngineLiteRT",
+            dependencies: [
+                "CLiteRT", "COpenVINO", "EngineAPI", "EngineImporters", "FileFormats",
+            ],
+            swiftSettings: strict),
         // The choice of the engine for a file.
         .target(
             name: "Engines",
             dependencies: [
-                "EngineAPI", "EngineImporters", "EngineONNXRuntime", "EngineOpenVINO", "FileFormats", "ModelFacts",
-                "SystemSupport",
+                "EngineAPI", "EngineImporters", "EngineLiteRT", "EngineONNXRuntime", "EngineOpenVINO", "FileFormats",
+                "ModelFacts", "SystemSupport",
             ],
             swiftSettings: strict),
         // model.json and the files next to it, checked against the model file.
@@ -150,8 +162,9 @@ let package = Package(
         .target(
             name: "Inference",
             dependencies: [
-                "Bundles", "ConfinedDecoding", "CoreMLImport", "EngineAPI", "EngineImporters", "Engines", "FileFormats",
-                "FlowControl", "ImagePipeline", "JSON", "Observations", "Rollout", "SystemSupport", "Teaching",
+                "Bundles", "ConfinedDecoding", "CoreMLImport", "CoreMLReferee", "EngineAPI", "EngineImporters",
+                "Engines", "FileFormats", "FlowControl", "ImagePipeline", "JSON", "Observations", "Rollout",
+                "SystemSupport", "Teaching",
             ],
             swiftSettings: strict),
         // The models of folders, and their versions.
@@ -222,8 +235,9 @@ let package = Package(
         .target(
             name: "Tools",
             dependencies: [
-                "CSystem", "FileFormats", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference",
-                "JSON", "LoadGenerator", "ModelFacts", "Observations", "Repository", "Rollout", "ServicePlanning",
+                "CCurl", "CSystem", "FileFormats", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl",
+                "Inference", "JSON", "LoadGenerator", "ModelFacts", "Observations", "Repository", "Rollout",
+                "ServicePlanning",
                 "Settings", "SystemSupport", "Teaching", "WireFormats",
             ],
             resources: [.embedInCode("Quantize/quantize.py"), .embedInCode("Train/train.py")],
@@ -240,9 +254,16 @@ let package = Package(
         // Tests.
         .testTarget(
             name: "CoreMLImportTests", dependencies: ["CoreMLImport", "TestSupport"], swiftSettings: waiting),
+        .testTarget(
+            name: "CoreMLRefereeTests", dependencies: ["CoreMLImport", "CoreMLReferee", "FileFormats", "TestSupport"],
+            swiftSettings: strict),
         // Translates Core ML files without an engine, whole or damaged: for scripts.
         .executableTarget(
             name: "coremlprobe", dependencies: ["CoreMLImport"], path: "Tests/CoreMLProbe", swiftSettings: strict),
+        // The importers without an engine.
+        .testTarget(
+            name: "EngineImportersTests", dependencies: ["EngineAPI", "EngineImporters", "FileFormats", "TestSupport"],
+            swiftSettings: waiting),
         // What imported models compute, against other programs' answers.
         .testTarget(
             name: "CoreMLModelTests", dependencies: ["CoreMLImport", "COpenVINO", "TestSupport"],
@@ -252,7 +273,8 @@ let package = Package(
             name: "FileFormatsTests", dependencies: ["FileFormats", "TestSupport"], exclude: ["Fixtures"],
             swiftSettings: waiting),
         .testTarget(
-            name: "ModelFactsTests", dependencies: ["FileFormats", "ModelFacts", "TestSupport"], exclude: ["Fixtures"],
+            name: "ModelFactsTests", dependencies: ["FileFormats", "JSON", "ModelFacts", "TestSupport"],
+            exclude: ["Fixtures"],
             swiftSettings: waiting),
         .testTarget(
             name: "ObservationsTests", dependencies: ["Observations", "TestSupport"], exclude: ["Fixtures"],
@@ -286,7 +308,7 @@ let package = Package(
             dependencies: ["CConfinedCodecs", "ConfinedDecoding", "ImagePipeline", "TestSupport", "codecprobe"],
             swiftSettings: waiting),
         .testTarget(
-            name: "ToolsTests", dependencies: ["Tools", "TestSupport"], swiftSettings: waiting,
+            name: "ToolsTests", dependencies: ["SystemSupport", "Tools", "TestSupport"], swiftSettings: waiting,
             linkerSettings: findEngine),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "TestSupport"], swiftSettings: waiting),
         .testTarget(
@@ -305,9 +327,9 @@ let package = Package(
         .testTarget(
             name: "InferenceTests",
             dependencies: [
-                "CoreMLImport", "EngineImporters", "EngineONNXRuntime", "EngineOpenVINO", "FileFormats", "FlowControl",
-                "ImagePipeline", "Inference", "Observations", "Repository", "Rollout", "SystemSupport", "Teaching",
-                "TestSupport",
+                "CLiteRT", "CoreMLImport", "EngineImporters", "EngineLiteRT", "EngineONNXRuntime", "EngineOpenVINO",
+                "FileFormats", "FlowControl", "ImagePipeline", "Inference", "Observations", "Repository", "Rollout",
+                "SystemSupport", "Teaching", "TestSupport",
             ],
             swiftSettings: waiting,
             linkerSettings: findEngine),

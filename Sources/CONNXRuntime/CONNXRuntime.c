@@ -37,11 +37,6 @@ const ort_api *ort_open(const char *path, const char **version, char *reason, si
     return api;
 }
 
-const char *ort_file_with(const void *function) {
-    Dl_info info;
-    return dladdr(function, &info) ? info.dli_fname : NULL;
-}
-
 bool ort_has_locale(const char *name) {
     locale_t locale = newlocale(LC_ALL_MASK, name, (locale_t)0);
     if (!locale) return false;

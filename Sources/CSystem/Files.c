@@ -1,9 +1,11 @@
 #define _GNU_SOURCE 1
 #include "CSystem.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -70,3 +72,16 @@ void *csys_remap(void *base, size_t from, size_t to) {
 }
 
 void csys_unmap(void *base, size_t bytes) { munmap(base, bytes); }
+
+const char *csys_file_with(const void *function) {
+    Dl_info info;
+    return dladdr(function, &info) ? info.dli_fname : NULL;
+}
+
+int csys_rename_new(const char *from, const char *to) {
+    return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) < 0 ? -errno : 0;
+}
+
+int csys_exchange(const char *first, const char *second) {
+    return renameat2(AT_FDCWD, first, AT_FDCWD, second, RENAME_EXCHANGE) < 0 ? -errno : 0;
+}

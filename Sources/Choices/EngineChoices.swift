@@ -1,9 +1,10 @@
 /// The preferred engine for a model.
 public enum EnginePreference: String, Sendable, CaseIterable, Codable {
-    /// OpenVINO, unless it cannot read the file or computes it wrongly.
+    /// OpenVINO, unless it cannot read the file or computes it wrongly: then the runtime of the file's own format.
     case auto
     case openvino
     case onnxruntime
+    case litert
 }
 
 /// The goal of the engine's optimization.

@@ -1,4 +1,5 @@
-/// A supported image format. It is detected from the first bytes, not from a name or a declared type.
+/// A supported image format. It is detected from the first bytes, not from a name or a declared type; a raw frame has
+/// none that say it, and is declared.
 public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
     /// ISO/IEC 10918-1, baseline and progressive; 1, 3 or 4 components.
     case jpeg
@@ -19,4 +20,14 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
     case bmp
     /// ISO/IEC 18181; the first frame of an animation.
     case jxl
+    /// netpbm's bitmaps, as text (P1) and packed (P4).
+    case pbm
+    /// netpbm's gray pictures, as text (P2) and binary (P5), with up to 16 bits.
+    case pgm
+    /// netpbm's colour pictures, as text (P3) and binary (P6), with up to 16 bits.
+    case ppm
+    /// netpbm's arbitrary maps (P7), gray or colour, with or without opacity.
+    case pam
+    /// Pixels without a header, from a camera or a video decoder, with a declared layout.
+    case raw
 }

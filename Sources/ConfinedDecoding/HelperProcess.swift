@@ -79,7 +79,7 @@ extension ImageFormat {
     /// The number of the format in messages; nil for formats that are decoded in this process.
     var number: Int? {
         switch self {
-        case .jpeg, .png, .webp: nil
+        case .jpeg, .png, .webp, .pbm, .pgm, .ppm, .pam, .raw: nil
         case .heic: Int(CCODEC_HEIC.rawValue)
         case .avif: Int(CCODEC_AVIF.rawValue)
         case .tiff: Int(CCODEC_TIFF.rawValue)

@@ -21,6 +21,15 @@ enum ORTContent: Sendable {
         if let bytes = StringLocale.replaced(in: file.bytes(0..<file.size)) { self = .bytes(bytes) }
     }
 
+    /// True if sums of products of bytes can be computed exactly on every processor: with that option, ONNX Runtime
+    /// aborts on some MatMulInteger nodes without zero points. Blocks.
+    var allowsExactProducts: Bool {
+        guard let source else { return false }
+        var allows = true
+        try? ONNXGraph.nodes(source) { node in allows = allows && node.operation != "MatMulInteger" }
+        return allows
+    }
+
     /// Its bytes, for reading parts.
     var source: ByteSource? {
         switch self {

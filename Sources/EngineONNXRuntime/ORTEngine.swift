@@ -10,15 +10,26 @@ package final class ORTEngine: Engine {
     let library: ORTLibrary
     package var version: String { "ONNX Runtime " + library.version }
     /// The version is not enough, because users may install their own library (`onnxruntime_path`).
-    package var build: String { library.digest }
+    package var build: String { library.digest.text }
     /// False, because all infer requests run one session.
     package var comparesStreams: Bool { false }
+    private let optimizes: Bool
 
     /// - Parameter path: the path of the library, as in the setting `onnxruntime_path`.
     /// - Throws: the reason it cannot be used, and the remedy.
     package init(path: String) throws(EngineError) {
         library = try ORTLibrary.shared(path)
+        optimizes = true
     }
+
+    private init(library: ORTLibrary, optimizes: Bool) {
+        self.library = library
+        self.optimizes = optimizes
+    }
+
+    /// This library without optimizations of graphs: it runs each node by the node's own kernel, and computes
+    /// between QuantizeLinear and DequantizeLinear in floating point.
+    package var unoptimized: ORTEngine { ORTEngine(library: library, optimizes: false) }
 
     package func availableDevices() throws(EngineError) -> [ComputeDevice] {
         var devices = [
@@ -33,7 +44,13 @@ package final class ORTEngine: Engine {
     }
 
     package func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
-        try ORTModelFile(source.path, library: library)
+        do throws(EngineError) {
+            return try ORTModelFile(source.path, library: library, optimizes: optimizes)
+        } catch {
+            // Some optimizations make nodes that no kernel runs.
+            guard optimizes, let file = try? unoptimized.read(source) else { throw error }
+            return file
+        }
     }
 }
 

@@ -11,8 +11,8 @@ final class ORTLibrary: @unchecked Sendable {
     let api: UnsafePointer<ort_api>
     /// The version, such as `1.28.0`.
     let version: String
-    private let file: String
-    private let knownDigest = Mutex<String?>(nil)
+    /// The digest of the library's file.
+    let digest: LibraryDigest
     private let environment = Mutex<Result<Environment, EngineError>?>(nil)
 
     /// The environment of all sessions. Exists for the lifetime of the process.
@@ -51,7 +51,7 @@ final class ORTLibrary: @unchecked Sendable {
     }
 
     static func missing(_ reason: String) -> EngineError {
-        EngineError(kind: .failure, operation: "use ONNX Runtime", detail: reason)
+        ORTPath.library.missing(reason)
     }
 
     private init(file: String) throws(EngineError) {
@@ -65,19 +65,8 @@ final class ORTLibrary: @unchecked Sendable {
             throw Self.missing("\(file): \(reason)")
         }
         self.api = api
-        self.file = file
+        digest = LibraryDigest(file: file)
         version = text.map { String(cString: $0) } ?? ""
-    }
-
-    /// The digest of the library's file; empty if it can no longer be read. The first call reads the file.
-    var digest: String {
-        knownDigest.withLock { known in
-            if let known { return known }
-            var hash = ContentHash()
-            let digest = hash.add(file: file) ? hash.text : ""
-            known = digest
-            return digest
-        }
     }
 
     /// The environment. The first call creates it, which takes 30 ms.

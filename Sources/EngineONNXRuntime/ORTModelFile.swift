@@ -7,16 +7,18 @@ internal import Synchronization
 final class ORTModelFile: ValueModelFile {
     private let library: ORTLibrary
     private let content: ORTContent
+    private let optimizes: Bool
     let inputs: [TensorPort]
     let outputs: [TensorPort]
     let forms: [OutputForm]
     /// The session that the ports were read from; the first compilation may take it.
     private let first: Mutex<ORTSession?>
 
-    init(_ path: String, library: ORTLibrary) throws(EngineError) {
+    init(_ path: String, library: ORTLibrary, optimizes: Bool) throws(EngineError) {
         self.library = library
+        self.optimizes = optimizes
         content = try ORTContent(path)
-        let session = try ORTSession(content, provider: .cpu, threads: 1, library: library)
+        let session = try ORTSession(content, provider: .cpu, threads: 1, library: library, optimizes: optimizes)
         let ports = try ORTPorts(session, classes: content.source.map(ONNXClasses.read) ?? [:])
         (inputs, outputs, forms) = (ports.inputs, ports.outputs, ports.forms)
         first = Mutex(session)
@@ -42,7 +44,8 @@ final class ORTModelFile: ValueModelFile {
         for provider in providers {
             do throws(EngineError) {
                 let session = try ORTSession(
-                    content, provider: provider, threads: threads, library: library, profiles: options.profiling)
+                    content, provider: provider, threads: threads, library: library, optimizes: optimizes,
+                    profiles: options.profiling)
                 let remarks = failures.map { "it runs on \(provider.name), as the list of its devices allows: \($0)" }
                 return ORTCompiledModel(session, file: self, streams: streams, options: options, remarks: remarks)
             } catch {
@@ -65,11 +68,14 @@ final class ORTSession: Sendable {
     let profile: ORTProfile?
 
     init(
-        _ content: ORTContent, provider: ORTProvider, threads: Int, library: ORTLibrary, profiles: Bool = false
+        _ content: ORTContent, provider: ORTProvider, threads: Int, library: ORTLibrary, optimizes: Bool,
+        profiles: Bool = false
     ) throws(EngineError) {
         let api = library.api, environment = try library.prepared()
         profile = profiles ? try ORTProfile() : nil
-        let options = try provider.options(library, threads: threads, profile: profile?.prefix)
+        let options = try provider.options(
+            library, threads: threads, optimizes: optimizes, exactProducts: content.allowsExactProducts,
+            profile: profile?.prefix)
         defer { withExtendedLifetime(options) {} }
         let session = try library.make("read the model file", kind: .invalidModel) { session in
             switch content {
@@ -112,17 +118,20 @@ struct ORTPorts {
             switch type {
             case .tensor(let element, let shape):
                 outputs.append(TensorPort(name: name, elementType: element, shape: shape))
-                forms.append(element == .string ? .values : .tensor)
+                forms.append(element == .string ? .values(nil) : .tensor)
             case .maps:
                 let labels = classes[name]
                 outputs.append(
                     TensorPort(
                         name: name, elementType: .float32,
                         shape: [Shape.dynamic, labels?.texts.count ?? Shape.dynamic]))
-                forms.append(labels.map { .labelled($0) } ?? .values)
-            case .map, .tensors:
+                forms.append(labels.map { .labelled($0) } ?? .values(.maps))
+            case .map:
                 outputs.append(TensorPort(name: name, elementType: .float32, shape: [Shape.dynamic]))
-                forms.append(.values)
+                forms.append(.values(.map))
+            case .tensors(let element):
+                outputs.append(TensorPort(name: name, elementType: .float32, shape: [Shape.dynamic]))
+                forms.append(.values(.tensors(element)))
             case .unsupported: throw Self.unsupported("output \"\(name)\"", type)
             }
         }

@@ -52,7 +52,10 @@ package enum ORTProvider: Hashable {
 
     /// The options of a session that uses this provider only: a node that it cannot run is an error, and is not
     /// silently run on another one.
-    func options(_ library: ORTLibrary, threads: Int = 1, profile: String? = nil) throws(EngineError) -> ORTHandle {
+    func options(
+        _ library: ORTLibrary, threads: Int = 1, optimizes: Bool = true, exactProducts: Bool = false,
+        profile: String? = nil
+    ) throws(EngineError) -> ORTHandle {
         let api = library.api
         let options = ORTHandle(try library.make("make a session's options") { ort_create_session_options(api, &$0) }) {
             ort_release_session_options(api, $0)
@@ -70,6 +73,13 @@ package enum ORTProvider: Hashable {
         try library.check("configure its memory", ort_disable_mem_pattern(api, options.pointer))
         // One limited arena for all sessions, instead of one each that never shrinks.
         try set("session.use_env_allocators", "1")
+        // On processors without VNNI, products of unsigned by signed bytes would be added in 16 bits, and saturate:
+        // a network of two convolutions was wrong by 17 % of its output's root mean square, and is by 1 % with this.
+        if exactProducts { try set("session.x64quantprecision", "1") }
+        if !optimizes {
+            // ORT_DISABLE_ALL.
+            try library.check("switch optimizations off", ort_set_optimization_level(api, options.pointer, 0))
+        }
         if let profile { try library.check("measure its layers", ort_enable_profiling(api, options.pointer, profile)) }
         if case .gpu(let number) = self { try append(gpu: number, to: options, in: library) }
         return options

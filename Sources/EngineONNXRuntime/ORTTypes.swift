@@ -23,8 +23,8 @@ enum ORTType {
     case tensor(ElementType, Shape)
     /// A sequence of maps to floats, one for each row.
     case maps
-    /// A sequence of tensors.
-    case tensors
+    /// A sequence of tensors with elements of a type.
+    case tensors(ElementType)
     /// A map to floats.
     case map
     /// Another type, with its name.
@@ -45,7 +45,7 @@ enum ORTType {
             let element = try library.make("read a type") { ort_sequence_element(api, sequence, &$0) }
             defer { ort_release_type_info(api, element) }
             switch try ORTType(element, in: library) {
-            case .tensor: self = .tensors
+            case .tensor(let element, _): self = .tensors(element)
             case .map: self = .maps
             case .tensors, .maps: self = .unsupported("a sequence of sequences")
             case .unsupported(let name): self = .unsupported("a sequence of \(name)")

@@ -80,6 +80,12 @@ final class OpenVINOModelFile: ModelFile {
             uncached.cacheDirectory = nil
             return try constants.releasingPages { () throws(EngineError) in try compileOnce(uncached) }
         }
+        if try Self.inputs(of: model).contains(where: { !$0.shape.isStatic }) {
+            // The engine's own cache has returned recurrent networks with an open axis that compute other answers.
+            var uncached = options
+            uncached.cacheDirectory = nil
+            return try compileOnce(uncached)
+        }
         if options.cacheDirectory != nil, let export, options.device == "CPU", !ov_model_is_dynamic(model.pointer) {
             var unkept = options
             unkept.cacheDirectory = nil

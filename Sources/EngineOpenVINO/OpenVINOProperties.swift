@@ -35,13 +35,10 @@ extension OpenVINOHandle {
     /// Threads, streams and the hint are set when it is imported.
     func compilation(_ options: CompileOptions, inputs: [TensorPort]) -> String {
         let shapes = inputs.indices.map { "\(options.inputShapes[$0] ?? inputs[$0].shape)" }.joined(separator: " ")
-        let limits = ["ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"].map { (name: String) -> String in
-            getenv(name).map { String(cString: $0) } ?? ""
-        }
         return "\(options.device) \(precision(options) ?? "engine's precision"), inputs \(shapes), on "
             + "\(property("FULL_DEVICE_NAME", of: options.device) ?? "") with "
-            + "\(capabilities(of: options.device).joined(separator: " ")) \(limits.joined(separator: " ")), "
-            + "extensions \(Processor.instructions)"
+            + "\(capabilities(of: options.device).joined(separator: " ")), "
+            + "extensions \(Processor.usedInstructions)"
     }
 }
 

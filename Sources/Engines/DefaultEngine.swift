@@ -1,6 +1,8 @@
 public import EngineAPI
+internal import EngineLiteRT
 internal import EngineONNXRuntime
 internal import EngineOpenVINO
+internal import FileFormats
 internal import Synchronization
 
 /// The engines that run models by default, with the importers before the first one. Only this file names them: another
@@ -15,27 +17,47 @@ public enum DefaultEngine {
         ORTMemory.deviceLimit.store(bytes, ordering: .relaxed)
     }
 
-    /// The version of ONNX Runtime.
-    /// - Parameter path: the setting `onnxruntime_path`.
+    /// The version of an engine that is opened at run time, such as `ONNX Runtime 1.28.0`; nil for OpenVINO.
+    /// - Parameter path: the path of its library: the setting `onnxruntime_path` or `litert_path`.
     /// - Throws: the reason it cannot be used.
-    package static func onnxRuntime(_ path: String) throws(EngineError) -> String { try ORTEngine(path: path).version }
+    package static func version(_ engine: EnginePreference, library path: String) throws(EngineError) -> String? {
+        try runtimes.first { $0.preference == engine }?.open(path).version
+    }
 
     /// The devices of this machine that the engines can use. Blocks.
-    /// - Parameter path: the setting `onnxruntime_path`.
-    /// - Throws: the reason OpenVINO, or a library that `path` names, cannot be used.
-    package static func devices(onnxRuntime path: String) throws(EngineError) -> [ComputeDevice] {
-        try choosing().availableDevices(library: path)
+    /// - Parameter libraries: the paths of engines' libraries: the settings `onnxruntime_path` and `litert_path`.
+    /// - Throws: the reason OpenVINO, or a library that is named, cannot be used.
+    package static func devices(libraries: [EnginePreference: String]) throws(EngineError) -> [ComputeDevice] {
+        try choosing().availableDevices(libraries: libraries)
     }
 
     /// The engine of this process. The first call loads its plugins: blocks.
     public static func shared() throws(EngineError) -> any Engine { try choosing() }
+
+    /// The runtimes of formats. Another one is another row.
+    package static let runtimes = [
+        FormatRuntime(
+            .onnx, .onnxruntime, name: "ONNX Runtime", files: "ONNX files (.onnx)",
+            referee: { engine, source in
+                var referee = EngineReferee(engine)
+                referee.variant = (engine as? ORTEngine)?.unoptimized
+                referee.traits = ONNXTraits.read(source.path)
+                referee.fault = ONNXTraits.fault(source)
+                return referee
+            }, fault: { ONNXTraits.fault($0) },
+            open: { (path) throws(EngineError) in try ORTEngine(path: path) }),
+        FormatRuntime(
+            .tflite, .litert, name: "LiteRT", files: "TensorFlow Lite files (.tflite, .lite)",
+            referee: { TFLiteReferee.make($0, $1) }, fault: { TFLiteReferee.fault($0) },
+            open: { (path) throws(EngineError) in try LiteRTEngine(path: path) }),
+    ]
 
     private static func choosing() throws(EngineError) -> ChoosingEngine {
         let target: any ImportTarget = try OpenVINOEngine.shared()
         return instance.withLock { instance in
             let engine =
                 instance
-                ?? ChoosingEngine(ImportingEngine(target)) { (path) throws(EngineError) in try ORTEngine(path: path) }
+                ?? ChoosingEngine(ImportingEngine(target), runtimes: runtimes, damage: ModelFileDamage.reason)
             instance = engine
             return engine
         }

@@ -1,5 +1,5 @@
-internal import EngineAPI
-internal import FileFormats
+package import EngineAPI
+package import FileFormats
 internal import FoundationEssentials
 internal import ModelFacts
 internal import Synchronization
@@ -9,30 +9,38 @@ internal import SystemSupport
 ///
 /// Stored by the digest of the contents and places of the model's files, in the cache of compiled models, and in memory
 /// for the lifetime of the process.
-enum EngineMemory {
-    struct Decision: Sendable, Hashable, Codable {
+package enum EngineMemory {
+    package struct Decision: Sendable, Hashable, Codable {
         let engine: EnginePreference
         let reason: String?
         /// The versions of both engines at that time, each with its build: if they have changed, the decision is made
         /// again.
-        let versions: [String]
-        /// The shapes of the inputs at which the engines were compared; nil if they were not.
-        var shapes: [String]?
-        /// The reason they cannot be compared.
-        var incomparable: String?
+        package let versions: [String]
+        package let confirmation: Confirmation
+
+        package init(
+            engine: EnginePreference, reason: String?, versions: [String], confirmation: Confirmation
+        ) {
+            self.engine = engine
+            self.reason = reason
+            self.versions = versions
+            self.confirmation = confirmation
+        }
     }
 
     private static let ofThisProcess = Mutex<[String: Decision]>([:])
     private static let maximum = 10_000, largest = 64 << 10
 
-    /// The digest of an ONNX file, the files with its weights, and the places that links lead to; nil if a file cannot
-    /// be read. Blocks: reads them.
+    /// The digest of a model file, and for ONNX of the files with its weights, and the places that links lead to; nil
+    /// if a file cannot be read. Blocks: reads them.
     ///
     /// OpenVINO refuses weights outside of the model's folder, ONNX Runtime only those that are not next to the link's
     /// target either: a decision on plain files does not hold for links to equal files.
-    static func digest(of path: String) -> String? {
+    package static func digest(of path: String, format: ModelFormat) -> String? {
         var hash = ContentHash()
-        guard hash.add(file: path), let file = try? OpenFile(path) else { return nil }
+        guard hash.add(file: path) else { return nil }
+        guard format == .onnx else { return hash.text }
+        guard let file = try? OpenFile(path) else { return nil }
         let folder = FilePath.folder(of: path)
         for name in ONNXExternalFiles.names(ByteSource(count: file.size) { file.bytes($0) }).sorted() {
             hash.add(name)
@@ -61,7 +69,7 @@ enum EngineMemory {
     }
 
     /// The decision on a file; nil if no decision is stored.
-    static func decision(_ digest: String, in folder: String?) -> Decision? {
+    package static func decision(_ digest: String, in folder: String?) -> Decision? {
         if let known = ofThisProcess.withLock({ $0[digest] }) { return known }
         guard let folder, case .success(let data) = BundleFile.read(path(digest, folder), maximum: largest) else {
             return nil
@@ -69,8 +77,19 @@ enum EngineMemory {
         return try? JSONDecoder().decode(Decision.self, from: data)
     }
 
+    /// The decisions of this process, by the digest of the files.
+    package static var decisions: [String: Decision] { ofThisProcess.withLock { $0 } }
+
+    /// Adds decisions of another process.
+    package static func add(_ decisions: [String: Decision]) {
+        ofThisProcess.withLock { known in
+            if known.count + decisions.count > maximum { known.removeAll() }
+            known.merge(decisions) { $1 }
+        }
+    }
+
     /// Stores a decision. If the cache cannot be written, it is stored for this process only.
-    static func keep(_ decision: Decision, on digest: String, in folder: String?) {
+    package static func keep(_ decision: Decision, on digest: String, in folder: String?) {
         ofThisProcess.withLock { known in
             if known.count >= maximum { known.removeAll() }
             known[digest] = decision

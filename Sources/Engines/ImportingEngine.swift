@@ -23,19 +23,14 @@ package final class ImportingEngine: Engine {
     /// Reads a model with the importer of its format, otherwise with the engine.
     package func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
         if CoreMLFile.isCoreML(source.path) { return try CoreMLImporter(target: target).read(source) }
-        if let reason = Self.foreignContent(source.path) {
-            throw EngineError(kind: .invalidModel, operation: "read the model file", detail: "it \(reason)")
+        // The engine reports a file that cannot be read.
+        if let file = try? OpenFile(source.path),
+            let reason = ModelFileDamage.foreignContent(
+                file, isBinary: ModelFormat(file: source.path).map { !$0.mayBeText } ?? false)
+        {
+            throw EngineError(kind: .invalidModel, operation: "read the model file", detail: reason)
         }
         guard let bytes = TFLiteFile.bytes(source.path) else { return try target.read(source) }
         return try TFLiteImporter(target: target, source: source).read(bytes)
-    }
-
-    /// Content that is not a model (a web page, an archive, a Git LFS pointer), with advice; nil if it may be a model.
-    private static func foreignContent(_ path: String) -> String? {
-        // The engine reports a file that cannot be read.
-        guard let file = try? OpenFile(path) else { return nil }
-        let head = file.bytes(0..<ForeignFile.headSize)
-        return head.isEmpty
-            ? nil : ForeignFile.reason(head, isBinary: ModelFormat(file: path).map { !$0.mayBeText } ?? false)
     }
 }

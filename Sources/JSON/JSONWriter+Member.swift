@@ -47,4 +47,16 @@ extension JSONWriter {
         key(name)
         array { writer in for value in values { writer.string(value) } }
     }
+
+    /// The text of an object with one member, an array of objects; `body` writes the members of each.
+    package static func table<Row>(
+        _ name: String, _ rows: [Row], _ body: (_ row: Row, _ writer: inout JSONWriter) -> Void
+    ) -> String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key(name)
+            writer.array { writer in for row in rows { writer.object { body(row, &$0) } } }
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
 }

@@ -216,6 +216,10 @@ extension ModelRepository {
             model.scoreWatch.listen { [onEvent, name = item.name, version = item.version] text in
                 onEvent(.advice(name: name, version: version, text: text))
             }
+            // A pipeline shares the resources of its detector, which reports for itself.
+            if model.pipeline == nil {
+                model.fallback?.listen { onEvent(.advice(name: name, version: version, text: $0)) }
+            }
             if outcome.isKept {
                 dropReplaced(by: item)
                 Task.detached { await self.renewPipelines { $0.contains(item.name) } }

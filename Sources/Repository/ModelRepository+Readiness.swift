@@ -8,7 +8,7 @@ extension ModelRepository {
 
     /// A model that is not ready although it must be.
     public struct Missing: Sendable, Hashable {
-        /// Its name.
+        /// Its name; empty if the repository has no model at all.
         public let name: String
         /// The state of the version that would answer, failed if none may; nil if the model does not exist.
         public let state: ModelState?
@@ -33,6 +33,8 @@ extension ModelRepository {
             }
             let missing: [String] =
                 switch condition {
+                // Without a model nothing can be answered.
+                case .all where models.isEmpty, .any where models.isEmpty: [""]
                 case .all: models.filter { !VersionSituation.isUpToDate($0.value.map(\.1)) }.map(\.key)
                 case .any: models.keys.contains(where: isServing) ? [] : Array(models.keys)
                 case .models(let names): names.filter { !isServing($0) }

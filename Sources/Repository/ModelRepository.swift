@@ -261,13 +261,24 @@ public final class ModelRepository: Sendable {
         return plan.folders.flatMap { scanner.leftOut(of: $0, found: found) }
     }
 
-    /// The bundles and model files of a folder that is not itself a bundle; empty if it cannot be read. Blocks.
-    package static func entries(of folder: String) -> [String] {
-        ((try? RepositoryScanner().scan(folder)) ?? []).map(\.path).filter { $0 != folder }
+    /// The entries of a folder that is not itself a bundle: the paths of those that are served, and the others, each
+    /// with the reason; both are empty if it cannot be read. Blocks.
+    package static func contents(of folder: String) -> (served: [String], leftOut: [String]) {
+        let repository = ModelRepository(folders: [folder], configuration: ModelConfiguration())
+        guard let found = try? repository.scan(repository.plan.withLock { $0 }) else { return ([], []) }
+        return (
+            found.map(\.path).filter { $0 != folder }, repository.scanner.leftOut(of: folder, found: found)
+        )
     }
 
     /// The bundles and model files that a named model's path contains; the path itself if it contains none. Blocks.
     package static func entries(of model: NamedModel) -> [String] { RepositoryScanner().models(at: model) }
+
+    /// The models that a path of the command line means, each with its number if it is a version: the newest version is
+    /// the last. Blocks.
+    package static func versions(at path: String) -> [(number: String?, path: String)] {
+        RepositoryScanner().scan(NamedModel(at: path)).map { ($0.version, $0.path) }
+    }
 
     /// True if a new entry is complete; an incomplete one is reported and ignored.
     private func isWhole(_ entry: RepositoryScanner.Found) -> Bool {

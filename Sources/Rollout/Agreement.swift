@@ -3,13 +3,14 @@ internal import SystemSupport
 /// The result of comparing two answers to one picture. Goldens, shadows, `ocelli compare` and the canary use this rule.
 ///
 /// - Classes agree if the first labels are equal.
-/// - Boxes agree if they can be paired one to one with equal labels and an overlap (IoU) of at least 0.5; their masks
-///   and points must agree, too.
+/// - Boxes agree if they can be paired one to one with equal labels and an overlap (IoU) of at least 0.5, for turned
+///   boxes of these themselves; their masks and points must agree, too.
 /// - Masks agree if each class has an overlap of at least 0.9. A class that covers less than 1 % of the picture in both
 ///   answers is ignored.
 /// - Points agree if each was found in both answers or in neither, and its positions differ by at most 2 % of the
 ///   picture's longer side.
 /// - Embeddings agree if their cosine is at least 0.99.
+/// - Texts agree if their edit distance is at most 2 % of the longer one's characters (``TextDistance``).
 /// - Values agree if they have the same names, numbers differ by at most 1 %, arrays have the same shape and a cosine
 ///   of at least 0.99, texts are equal, and the best labels are equal.
 /// - Two empty answers agree; an empty answer disagrees with any other. An error agrees only with the same error.
@@ -32,6 +33,8 @@ package struct Agreement: Sendable, Hashable {
     package static let cosine = 0.99
     /// The maximum distance of two points, relative to the picture's longer side.
     package static let pointDistance = 0.02
+    /// The maximum edit distance of two texts, in percent of the number of characters of the longer one.
+    package static let textDistance = 2
     /// The maximum difference of two numbers, relative to the larger one.
     package static let numberDifference = 0.01
     /// A class that covers a smaller share of the picture in both masks is ignored, because most of it is its edge.
@@ -51,6 +54,7 @@ package struct Agreement: Sendable, Hashable {
                 self = Self.sizes(side, other)
             }
         case (.embedding(let a), .embedding(let b)): self.init(a.map(Double.init), b.map(Double.init))
+        case (.text(let a), .text(let b)): self.init(a, b)
         case (.values(let a), .values(let b)): self.init(a, b)
         case (.failure(let a, _), .failure(let b, _)):
             self.init(a == b, a == b ? 0 : 1, "expected the error \(a), got the error \(b)")
@@ -177,6 +181,22 @@ package struct Agreement: Sendable, Hashable {
         if one == 0, other == 0 { return 1 }
         guard one > 0, other > 0 else { return one.isNaN || other.isNaN ? .nan : 0 }
         return dot / (one.squareRoot() * other.squareRoot())
+    }
+
+    // MARK: Texts
+
+    private init(_ expected: String, _ found: String) {
+        let distance = TextDistance(expected, found)
+        let limit = distance.longer * Self.textDistance / 100
+        let count = distance.edits(within: limit)
+        // Beyond the limit an upper bound will do, which orders differences.
+        let edits = count ?? max(limit + 1, distance.lineEdits)
+        let difference = distance.longer == 0 ? 0 : Double(edits) / Double(distance.longer)
+        let words = distance.firstDifference(of: 40)
+        self.init(
+            count != nil, difference,
+            "more than \(limit) of \(distance.longer) characters differ: expected \"\(words.expected)\", got \"\(words.found)\""
+        )
     }
 
     // MARK: Values

@@ -44,6 +44,7 @@ package struct AnswerReader: Sendable {
             return .points(try points(entries), side: try side(members))
         }
         if let embedding = members["embedding"] { return .embedding(try vector(embedding)) }
+        if members["lines"] != nil { return .text(try text(members, "text")) }
         if case .object(let outputs)? = members["outputs"] {
             var values: [String: ComparableAnswer.OutputValue] = [:]
             for (name, value) in outputs { values[name] = try output(value, name) }
@@ -51,7 +52,7 @@ package struct AnswerReader: Sendable {
         }
         throw Problem(
             "has no answer: expected \"classifications\", \"detections\", \"segments\", \"keypoints\", \"embedding\", "
-                + "\"outputs\" or \"error\"")
+                + "\"lines\" with \"text\", \"outputs\" or \"error\"")
     }
 
     // MARK: Parts
@@ -64,6 +65,11 @@ package struct AnswerReader: Sendable {
             width: try number(place, "width"), height: try number(place, "height"))
         if let mask = entry["mask"] { box.mask = try runs(mask) }
         if let points = entry["keypoints"] { box.points = try self.points(points) }
+        if let corners = entry["points"] {
+            let places = try points(corners).compactMap(\.place)
+            guard places.count == 4 else { throw Problem("\"points\" of a detection are not four corners") }
+            box.corners = places
+        }
         return box
     }
 

@@ -3,8 +3,11 @@ package import JSON
 extension ComparableAnswer {
     /// The maximum number of labels, boxes or numbers written.
     private static let maximum = 20
+    /// The maximum number of characters of a text that are written.
+    private static let maximumText = 2_000
 
-    /// Writes the answer as an object, in the format of routes, with at most 20 labels, boxes or numbers. Masks and
+    /// Writes the answer as an object, in the format of routes, with at most 20 labels, boxes or numbers, or 2,000
+    /// characters of a text. Masks and
     /// long vectors are not written: they are needed only to compare.
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
@@ -26,6 +29,7 @@ extension ComparableAnswer {
                         writer.member("width", box.width)
                         writer.member("height", box.height)
                     }
+                    if let corners = box.corners { Self.write(corners, to: &writer) }
                 }
             case .segments(let segments):
                 Self.list("segments", segments, to: &writer) { writer, segment in
@@ -39,6 +43,10 @@ extension ComparableAnswer {
                     writer.member("y", place.y)
                 }
             case .embedding(let values): writer.member("dimension", values.count)
+            case .text(let text):
+                let shown = String(text.prefix(Self.maximumText))
+                writer.member("text", shown)
+                if shown != text { writer.member("characters", text.unicodeScalars.count) }
             case .values(let values):
                 writer.key("outputs")
                 writer.object { writer in
@@ -50,6 +58,18 @@ extension ComparableAnswer {
             case .failure(let code, let message):
                 writer.member("error", message)
                 writer.member("code", code)
+            }
+        }
+    }
+
+    private static func write(_ corners: [NamedPoint.Place], to writer: inout JSONWriter) {
+        writer.key("points")
+        writer.array { writer in
+            for corner in corners {
+                writer.object { writer in
+                    writer.member("x", corner.x)
+                    writer.member("y", corner.y)
+                }
             }
         }
     }

@@ -62,6 +62,11 @@ struct BoxMatching {
     /// The intersection over union. Two boxes without area overlap if they are equal, unlike in suppression: an answer
     /// agrees with itself.
     static func overlap(_ a: ComparableAnswer.FoundBox, _ b: ComparableAnswer.FoundBox) -> Double {
+        if a.corners != nil || b.corners != nil {
+            let (one, other) = (ConvexShape(a), ConvexShape(b)), common = one.common(with: other)
+            let all = one.area + other.area - common
+            return all > 0 ? common / all : one == other ? 1 : 0
+        }
         let width = min(a.x + a.width, b.x + b.width) - max(a.x, b.x)
         let height = min(a.y + a.height, b.y + b.height) - max(a.y, b.y)
         let common = max(0, width) * max(0, height)

@@ -10,6 +10,8 @@ package enum ComparableAnswer: Sendable, Hashable {
     /// have no position.
     case points([NamedPoint], side: Double)
     case embedding([Float])
+    /// The text of a picture, in reading order.
+    case text(String)
     /// The outputs of a prediction, by name.
     case values([String: OutputValue])
     /// The model returned an error instead of an answer.
@@ -37,6 +39,8 @@ package enum ComparableAnswer: Sendable, Hashable {
         package var x: Double, y: Double, width: Double, height: Double
         package var mask: RunMask?
         package var points: [NamedPoint]?
+        /// The corners of a turned box, in order around it; nil for an upright box.
+        package var corners: [NamedPoint.Place]?
 
         package init(label: String, confidence: Double, x: Double, y: Double, width: Double, height: Double) {
             self.label = label
@@ -64,6 +68,8 @@ package enum ComparableAnswer: Sendable, Hashable {
 
         package struct Place: Sendable, Hashable {
             package let x: Double, y: Double
+
+            package init(x: Double, y: Double) { (self.x, self.y) = (x, y) }
         }
 
         package init(x: Double, y: Double) { place = Place(x: x, y: y) }
@@ -86,6 +92,7 @@ package enum ComparableAnswer: Sendable, Hashable {
         case .segments: "a mask"
         case .points: "points"
         case .embedding: "an embedding"
+        case .text: "text"
         case .values: "values"
         case .failure(let code, _): "the error \(code)"
         }

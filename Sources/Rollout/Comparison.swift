@@ -88,7 +88,7 @@ package struct Comparison: Sendable {
         switch serving {
         case .classes(let found): label = found.first?.name ?? Self.otherClasses
         case .boxes(let found, _): label = found.first?.label ?? Self.otherClasses
-        case .segments, .points, .embedding, .values, .failure: return
+        case .segments, .points, .embedding, .values, .text, .failure: return
         }
         if classes[label] == nil, classes.count >= Self.maximumClasses { label = Self.otherClasses }
         classes[label, default: ClassCounts()].compared &+= 1

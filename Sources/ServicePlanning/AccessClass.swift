@@ -6,6 +6,6 @@ package enum AccessClass: String, Sendable, CaseIterable {
     case read
     /// Loading and unloading models.
     case admin
-    /// Changing taught models, and listing their examples.
+    /// Changing taught models, and listing and searching their examples.
     case teach
 }

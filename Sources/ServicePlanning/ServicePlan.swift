@@ -86,7 +86,7 @@ package struct ServicePlan {
         if !settings.externalLinks {
             let taught = settings.taughtDirectory
             let updates = taught.isEmpty ? [] : [ModelRepository.updatesFolder(in: taught)]
-            configuration.links = .within(folders + named.flatMap(\.roots) + updates)
+            configuration.links = .within((folders.map { NamedModel(at: $0) } + named).flatMap(\.roots) + updates)
         }
         configuration.singleStream = singleStreamPolicy
         // The time of the load check, and as much again for the load itself, with a margin. Even without a load check a
@@ -120,6 +120,8 @@ package struct ServicePlan {
             settings.pictureFormats.map(\.rawValue).joined(separator: ","),
         ]
         flags += ["--engine", settings.engine.rawValue, "--onnxruntime-path", settings.onnxRuntimePath]
+        // Not `unconfirmed`: the daemon itself refuses, and a changed setting needs no new load check.
+        flags += ["--litert-path", settings.liteRTPath]
         if let threads = compile.threads { flags += ["--threads", "\(threads)"] }
         if let streams = compile.streams { flags += ["--streams", "\(streams)"] }
         // Three quarters leave the rest for the models that are being served.
@@ -141,7 +143,9 @@ package struct ServicePlan {
         let child = childLoadCheck
         let engines = [
             (try? DefaultEngine.shared())?.version ?? "",
-            (try? DefaultEngine.onnxRuntime(settings.onnxRuntimePath)) ?? "",
+            settings.engineLibraries.keys.sorted { $0.rawValue < $1.rawValue }.map {
+                (try? DefaultEngine.version($0, library: settings.engineLibraries[$0] ?? "")) ?? ""
+            }.joined(separator: ", "),
         ]
         let circumstances = ([OcelliVersion.number] + engines + ["\(child.memory)"] + child.flags).joined(
             separator: " ")
@@ -158,7 +162,8 @@ package struct ServicePlan {
     package var modelConfiguration: ModelConfiguration {
         var configuration = ModelConfiguration()
         configuration.engineRequest.preference = settings.engine
-        configuration.engineRequest.library = settings.onnxRuntimePath
+        configuration.engineRequest.libraries = settings.engineLibraries
+        configuration.refusesUnconfirmed = settings.unconfirmed == .refuse
         configuration.compile.device = settings.device
         configuration.compile.hint = settings.hint
         configuration.compile.precision = settings.precision
@@ -225,4 +230,9 @@ package struct ServicePlan {
 extension Settings {
     /// The models that `/readyz` waits for. Invalid values are refused at start.
     package var readyCondition: ReadyCondition { ReadyCondition(readyWhen) ?? .all }
+}
+
+extension Settings {
+    /// The paths of the libraries of engines that are opened at run time; empty for those included with Ocelli.
+    package var engineLibraries: [EnginePreference: String] { [.onnxruntime: onnxRuntimePath, .litert: liteRTPath] }
 }

@@ -16,6 +16,8 @@ package struct Settings: Sendable, Hashable {
     // How models run.
     package var engine = EnginePreference.auto
     package var onnxRuntimePath = ""
+    package var liteRTPath = ""
+    package var unconfirmed = UnconfirmedPolicy.serve
     package var device = "CPU"
     package var hint = PerformanceHint.throughput
     package var precision = InferencePrecision.float32
@@ -53,6 +55,7 @@ package struct Settings: Sendable, Hashable {
     package var pictureFormats = ImageFormat.allCases
     package var maxBatch = 64
     package var maxCrops = 64
+    package var maxLines = 1_000
     package var tolerateTruncated = false
 
     // Taught models.

@@ -17,7 +17,9 @@ package struct SettingsLoader {
     /// Loads a JSON5 file. Blocks while it reads.
     package mutating func load(file path: String) {
         guard let data = FileManager.default.contents(atPath: path) else {
-            problems.append("\(path): the configuration cannot be read: \(UnreadableFile.reason(path))")
+            problems.append(
+                "\(path): the configuration cannot be read: \(UnreadableFile.reason(path)); `ocelli help config` prints one"
+            )
             return
         }
         load(json5: data, from: path)
@@ -46,6 +48,7 @@ package struct SettingsLoader {
             }
             guard let member = members[key] else { continue }
             if let value = Self.value(of: member, kind: setting.kind) {
+                if member.isNumber { checkUnit(setting, value, origin: "\(origin): \(key)") }
                 take(setting, value)
             } else {
                 problems.append(
@@ -113,6 +116,7 @@ package struct SettingsLoader {
             problems.append("\(origin): expected \(setting.kind.expectation), found \"\(text)\"")
             return
         }
+        if Double(text) != nil { checkUnit(setting, value, origin: origin) }
         if appending, case .strings(let more) = value, case .strings(let old) = setting.get(settings) {
             take(setting, .strings(old + more))
         } else {
@@ -123,6 +127,12 @@ package struct SettingsLoader {
     private mutating func take(_ setting: Setting, _ value: SettingValue) {
         setting.set(&settings, value)
         given.insert(setting.name)
+    }
+
+    /// Warns about a number without a unit that is hardly meant as bytes or seconds.
+    private mutating func checkUnit(_ setting: Setting, _ value: SettingValue, origin: String) {
+        guard let reading = setting.unlikelyReading(of: value) else { return }
+        warnings.append("\(origin): \(reading)")
     }
 
     /// - Parameters:
@@ -168,6 +178,36 @@ package struct SettingsLoader {
         case .string(let text): "\"\(text)\""
         case .array: "a list"
         case .object: "an object"
+        }
+    }
+}
+
+extension JSONValue {
+    /// True for a number, or text that is only a number.
+    fileprivate var isNumber: Bool {
+        switch self {
+        case .integer, .number: true
+        case .string(let text): Double(text) != nil
+        default: false
+        }
+    }
+}
+
+extension Setting {
+    /// A time of at least this many seconds hardly ever has no unit on purpose, if the default is far shorter.
+    private static let manySeconds = 1000.0, farLonger = 100.0
+
+    /// A sentence about a value that was given without a unit, if another unit is more likely meant; nil otherwise.
+    fileprivate func unlikelyReading(of value: SettingValue) -> String? {
+        switch (kind, value, get(Settings())) {
+        case (.bytes, .integer(let count), _), (.automaticBytes, .integer(let count), _):
+            return Units.unlikelyReading(bytes: count)
+        case (.duration, .number(let time), .number(let usual)):
+            guard time >= Self.manySeconds, usual > 0, time >= Self.farLonger * usual else { return nil }
+            let number = time == time.rounded() ? "\(Int(time))" : "\(time)"
+            return
+                "\(number) has no unit and means seconds (\(Units.duration(time))): write \(number)ms, or \(number)s if that is meant"
+        default: return nil
         }
     }
 }

@@ -32,12 +32,14 @@ package enum SettingsTable {
             .strings(
                 "models", \.models,
                 "Model folders. Each entry is a bundle (a folder with model.json), a folder of numbered "
-                    + "versions, or a model file or SavedModel. Empty: the models that come with Ocelli."),
+                    + "versions, or a model file or SavedModel. One such entry in place of a folder serves that model only. "
+                    + "Empty: the models that come with Ocelli."),
             .strings(
                 "model", \.model,
                 "Named models, each \"NAME=PATH\". PATH is a bundle, a model file, a folder that contains one of "
                     + "them, or a folder of numbered versions. If it does not exist yet, it is loaded when it appears "
-                    + "(repository_poll). NAME replaces a model of that name in `models`. If only `model` is set, no other "
+                    + "(repository_poll). Without \"NAME=\" a model has the name of its file or folder; a folder needs a slash "
+                    + "(./digits). NAME replaces a model of that name in `models`. If only `model` is set, no other "
                     + "models are served."),
             .strings(
                 "ready_when", \.readyWhen,
@@ -84,15 +86,27 @@ package enum SettingsTable {
         settings: [
             .choice(
                 "engine", \.engine,
-                "The engine that runs ONNX files. auto: OpenVINO, unless it cannot read a file or computes it wrongly, which is found out when "
-                    + "the file is loaded for the first time (docs/operations.md, The two engines). openvino, onnxruntime: this one only. "
-                    + "Files of other formats run on OpenVINO."),
+                "The engine that runs models. auto: OpenVINO, unless it cannot read an ONNX or TensorFlow Lite file or computes it wrongly, which is "
+                    + "found out when the file is loaded for the first time (docs/operations.md, The engines). openvino: this one only. "
+                    + "onnxruntime: this one for ONNX files. litert: this one for TensorFlow Lite files. Other files run as with auto."
+            ),
             .string(
                 "onnxruntime_path", \.onnxRuntimePath,
                 "ONNX Runtime's library, or the folder that it is in, such as one of onnxruntime-gpu for NVIDIA's graphics processors. Empty: "
                     + "the library that comes with Ocelli (the package ocelli-onnxruntime)."
             )
             .needingRestart,
+            .string(
+                "litert_path", \.liteRTPath,
+                "LiteRT's library, version 2.3.0, or the folder that it is in. Empty: the library that comes with Ocelli (the package "
+                    + "ocelli-litert)."
+            )
+            .needingRestart,
+            .choice(
+                "unconfirmed", \.unconfirmed,
+                "How a model is handled if no second engine or evaluation has confirmed its answers (docs/operations.md, The engines). serve: "
+                    + "it serves, and the log warns once at each load. refuse: it fails to load, with the reason why it is not confirmed. Models that "
+                    + "come with Ocelli always serve."),
             .string(
                 "device", \.device,
                 "The engine's device: CPU, AUTO, or another that `ocelli devices` lists. gpu:0 is an NVIDIA graphics processor (ONNX Runtime "
@@ -235,14 +249,19 @@ package enum SettingsTable {
                     + "process may use."),
             .choices(
                 "picture_formats", \.pictureFormats,
-                "Formats of pictures that are decoded; others get 415. All but jpeg, png and webp are decoded in separate processes, "
-                    + "and need a library (docs/http-api.md, Picture formats)."),
+                "Formats of pictures that are decoded; others get 415. heic, avif, tiff, gif, bmp and jxl are decoded in separate "
+                    + "processes, and most of them need a library (docs/http-api.md, Picture formats). raw: frames without a header."
+            ),
             .integer("max_batch", \.maxBatch, 1...10_000, "Maximum number of pictures, or items, in one request."),
             .integer(
                 "max_crops", \.maxCrops, 1...10_000,
                 "Maximum number of crops that the stages of a pipeline look at in one request. Finds beyond are answered without "
                     + "stages, the least confident first, and counted (\"skipped\"). The pictures of a form have equal parts of it."
             ),
+            .integer(
+                "max_lines", \.maxLines, 1...10_000,
+                "Maximum number of lines of text that are read in one picture. The least confident regions beyond are left out and "
+                    + "counted (\"skipped\")."),
             .bool(
                 "tolerate_truncated", \.tolerateTruncated,
                 "Classify truncated pictures by the part that arrived, instead of refusing them."),

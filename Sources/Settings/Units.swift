@@ -21,6 +21,14 @@ package enum Units {
         return Int(bytes.rounded())
     }
 
+    /// A sentence about an amount of memory that was given without a unit, if it is hardly meant as bytes; nil
+    /// otherwise.
+    package static func unlikelyReading(bytes count: Int) -> String? {
+        guard (1..<1024).contains(count) else { return nil }
+        return
+            "\(count) has no unit and means \(count) bytes: write \(count)MiB or \(count)KiB, or \(count)B if that is meant"
+    }
+
     /// Parses a time such as `30s`, `500ms`, `1.5m` or `30`, in seconds.
     package static func parseDuration(_ text: String) -> Double? {
         let unit = timeUnits.first { text.hasSuffix($0.name) }

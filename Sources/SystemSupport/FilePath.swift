@@ -1,3 +1,4 @@
+internal import CSystem
 internal import Glibc
 
 /// Paths of files as text. Paths from outside are made absolute once, where they enter, so that each has the folder
@@ -23,6 +24,11 @@ package enum FilePath {
         guard let pointer = realpath(path, nil) else { return nil }
         defer { free(pointer) }
         return String(cString: pointer)
+    }
+
+    /// The path of the file that contains a function of this process, with its links resolved; nil if it is not known.
+    package static func library(containing function: UnsafeRawPointer) -> String? {
+        (csys_file_with(function) as UnsafePointer<CChar>?).flatMap { resolved(String(cString: $0)) }
     }
 
     /// The part of a path before the last name, with the slash that ends it; empty for a bare name.

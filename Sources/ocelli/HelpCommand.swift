@@ -7,12 +7,14 @@ enum HelpCommand: Command {
     static let name = "help"
     static let runsModels = false
     static let summary = "Explain a command, or print a commented configuration file (`ocelli help config`)."
-    static let usage = ["[COMMAND | config | settings | man | completion]"]
+    static let usage = ["[COMMAND | config | settings | man | completion | completion-zsh | completion-fish]"]
     static let about = """
-          config      a commented configuration file with every setting at its default
-          settings    the settings as Markdown (docs/settings.md)
-          man         the manual page: ocelli help man | man -l -
-          completion  completion for bash: source <(ocelli help completion)
+          config           a commented configuration file with every setting at its default
+          settings         the settings as Markdown (docs/settings.md)
+          man              the manual page: ocelli help man | man -l -
+          completion       completion for bash: source <(ocelli help completion)
+          completion-zsh   completion for zsh: source <(ocelli help completion-zsh)
+          completion-fish  completion for fish: ocelli help completion-fish | source
         """
     static let takesSettings = false
     static let initial: String? = nil
@@ -27,8 +29,9 @@ enum HelpCommand: Command {
         case "man":
             ManualPage.roff(
                 commands: Ocelli.commands.map { .init(name: $0.name, summary: $0.summary, help: $0.help) })
-        case "completion":
-            Completion.bash(commands: Ocelli.commands.map { .init(name: $0.name, flags: $0.flagNames) }) + "\n"
+        case "completion": Completion.bash(Ocelli.commands.map { $0.completion }) + "\n"
+        case "completion-zsh": Completion.zsh(Ocelli.commands.map { $0.completion }) + "\n"
+        case "completion-fish": Completion.fish(Ocelli.commands.map { $0.completion }) + "\n"
         default: nil
         }
     }

@@ -48,9 +48,10 @@ enum Ocelli {
     /// All subcommands, in the order of `ocelli help`.
     static let commands: [any (Command & Sendable).Type] = [
         ServeCommand.self, ClassifyCommand.self, DetectCommand.self, SegmentCommand.self, KeypointsCommand.self,
-        EmbedCommand.self, BenchCommand.self, LoadCommand.self,
-        ReportCommand.self, CheckCommand.self, CompareCommand.self, InitCommand.self, QuantizeCommand.self,
-        TeachCommand.self,
+        EmbedCommand.self, ReadCommand.self, BenchCommand.self, LoadCommand.self,
+        ReportCommand.self, CheckCommand.self, CompareCommand.self, PullCommand.self, InitCommand.self,
+        QuantizeCommand.self,
+        TeachCommand.self, ClientCommand.self,
         UpdateCommand.self, TrainCommand.self, CompileCommand.self, LimitsCommand.self, DevicesCommand.self,
         ReadyCommand.self, HelpCommand.self,
     ]
@@ -83,6 +84,10 @@ enum Ocelli {
             default: break
             }
             guard let command = command(named: name) else {
+                guard access(name, F_OK) != 0 else {
+                    throw UsageError(
+                        "\"\(name)\" is not a command; to serve that model: ocelli serve \(ShellWord.quoted(name))")
+                }
                 let hint = Spelling.hint(for: name, among: commands.map { $0.name })
                 throw UsageError("\"\(name)\" is not a command\(hint); `ocelli help` lists them")
             }

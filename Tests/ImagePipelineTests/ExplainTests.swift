@@ -33,7 +33,7 @@ import Testing
 
     @Test(
         "a floating-point tensor turns back into the picture's levels, as pixels and as a PNG",
-        arguments: TensorFormTests.forms.filter { $0.element != .uint8 && $0.element != .int8 })
+        arguments: TensorFormTests.forms.filter { $0.element == .float16 || $0.element == .float32 })
     func theTensorCanBeSeen(_ spec: ImageTensorSpec) throws {
         let picture = try Fixtures.bytes("scene.png")
         let levels = try ImagePipeline(spec: ImageTensorSpec(width: 21, height: 13)).tensor(picture)

@@ -26,14 +26,14 @@ import Testing
         #expect(mapping.x.inverse(0) == 62.5)
     }
 
-    @Test("the mapping uses the displayed size, or the stored size with ignoreOrientation")
+    @Test("the mapping uses the displayed size, or the stored size if the orientation is ignored")
     func thePictureIsTheDisplayedOne() {
         let info = ImageInfo(format: .jpeg, width: 430, height: 512, orientation: 6)
         var spec = ImageTensorSpec(width: 320, height: 320, cropAndScale: .scaleFit)
         spec.centering = .floor
         #expect(
             PictureMapping(info, spec: spec) == PictureMapping(width: 512, height: 430, spec: spec))
-        let stored = PictureMapping(info, spec: spec, options: ImageDecodeOptions(ignoreOrientation: true))
+        let stored = PictureMapping(info, spec: spec, options: ImageDecodeOptions(orientation: .ignore))
         #expect(stored == PictureMapping(width: 430, height: 512, spec: spec))
     }
 

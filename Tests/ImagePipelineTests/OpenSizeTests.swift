@@ -43,6 +43,85 @@ import Testing
         #expect(turned.width == one.x && turned.height == one.y)
     }
 
+    /// Width and height of a picture and of the tensor, by RapidOCR 3.10.0 (`DetPreProcess(736, "min")`).
+    @Test(
+        "a text detector's tensor has the reference's size",
+        arguments: [
+            (640, 480, 992, 736), (1_280, 720, 1_312, 736), (1_984, 1_344, 1_984, 1_344), (720, 1_280, 736, 1_312),
+            (100, 100, 736, 736), (480, 120, 2_944, 736), (1_984, 496, 2_944, 736), (1_984, 992, 1_984, 992),
+        ])
+    func theShorterSide(_ width: Int, _ height: Int, _ x: Int, _ y: Int) {
+        var size = Self.size(32, 16_384, 32)
+        size.rule = .shorterSide(736)
+        size.maximumPixels = 4 << 20
+        let resolved = Self.spec(size, .scaleFill).resolved(for: Self.info(width, height))
+        #expect(resolved.width == x && resolved.height == y, "\(resolved.width) x \(resolved.height)")
+    }
+
+    @Test("a text detector's tensor has at most its maximum of pixels, whatever the picture")
+    func theTensorIsBounded() {
+        let seed = SplitMix.seed(for: "theTensorIsBounded")
+        var random = SplitMix(seed: seed)
+        for rule in [OpenSize.Rule.shorterSide(736), .shorterSide(4_096), .longerSide(960)] {
+            var size = Self.size(32, 16_384, 32)
+            size.rule = rule
+            size.maximumPixels = 1 << 22
+            let spec = Self.spec(size, .scaleFill)
+            for _ in 0..<5_000 {
+                func side() -> Int { Int(pow(2, Double.random(in: 0...16, using: &random))) }
+                let (width, height) = (side(), side())
+                let resolved = spec.resolved(for: Self.info(width, height))
+                #expect(
+                    resolved.width * resolved.height <= 1 << 22 && min(resolved.width, resolved.height) >= 32
+                        && resolved.width % 32 == 0 && resolved.height % 32 == 0,
+                    "\(width) x \(height): \(resolved.width) x \(resolved.height), seed \(seed)")
+            }
+        }
+    }
+
+    /// The widths are `min(W, ceil(48 * width / height))` with W the next multiple of 64 from 320 to 3,200.
+    @Test(
+        "a line is scaled to the tensor's height, and its tensor is the next multiple wide",
+        arguments: [
+            (100, 48, 100, 320), (400, 48, 400, 448), (400, 24, 800, 832), (321, 48, 321, 384), (320, 48, 320, 320),
+            (10_000, 48, 3_200, 3_200), (1, 480, 1, 320), (7, 5, 68, 320),
+        ])
+    func aLine(_ width: Int, _ height: Int, _ scaled: Int, _ tensor: Int) {
+        var size = OpenSize(
+            minimum: ImageSize(width: 320, height: 48), maximum: ImageSize(width: 3_200, height: 48),
+            multiple: ImageSize(width: 64, height: 1))
+        size.rule = .line
+        let resolved = Self.spec(size, .scaleFit).resolved(for: Self.info(width, height))
+        #expect(resolved.width == tensor && resolved.height == 48)
+        #expect(resolved.resizeExactly == ImageSize(width: scaled, height: 48))
+        // The width of a group of lines.
+        var options = ImageDecodeOptions()
+        options.size = ImageSize(width: 640, height: 48)
+        let asked = Self.spec(size, .scaleFit).resolved(for: Self.info(width, height), options: options)
+        #expect(asked.width == 640 && asked.resizeExactly?.width == min(scaled, 640))
+    }
+
+    /// The widths are ddddocr's `int(width * 64 / height)`, and the rounded ones; multiples of 8 in the last two rows.
+    @Test(
+        "without a margin a line's width is rounded down or to the nearest multiple",
+        arguments: [
+            (131, 50, 1, 167, 168), (50, 50, 1, 64, 64), (1, 640, 1, 8, 8), (9_999, 50, 1, 2_000, 2_000),
+            (131, 50, 8, 160, 168), (133, 50, 8, 168, 168),
+        ])
+    func aLineWithoutAMargin(_ width: Int, _ height: Int, _ multiple: Int, _ below: Int, _ nearest: Int) {
+        var size = OpenSize(
+            minimum: ImageSize(width: 8, height: 64), maximum: ImageSize(width: 2_000, height: 64),
+            multiple: ImageSize(width: multiple, height: 1))
+        size.rule = .line
+        for (mode, expected) in [(CropAndScale.centerCrop, below), (.scaleFill, nearest)] {
+            let resolved = Self.spec(size, mode).resolved(for: Self.info(width, height))
+            #expect(resolved.width == expected && resolved.height == 64, "\(mode)")
+            // A stretched picture is scaled to the tensor.
+            let exactly = mode == .scaleFill ? nil : ImageSize(width: expected, height: 64)
+            #expect(resolved.resizeExactly == exactly, "\(mode)")
+        }
+    }
+
     @Test("random pictures settle on a multiple within the limits, close to their own size")
     func anySizeIsWithinTheLimits() throws {
         let seed = SplitMix.seed(for: "anySizeIsWithinTheLimits")

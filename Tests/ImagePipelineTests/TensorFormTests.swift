@@ -39,6 +39,7 @@ import Testing
         return switch element {
         case .uint8: Float(tensor[index]) == max(0, min(255, rounded))
         case .int8: Float(Int8(bitPattern: tensor[index])) == max(-128, min(127, rounded))
+        case .int32: Float(tensor.loadUnaligned(fromByteOffset: index * 4, as: Int32.self)) == rounded
         case .float16: tensor.loadUnaligned(fromByteOffset: index * 2, as: Float16.self) == Float16(expected)
         case .float32: tensor.loadUnaligned(fromByteOffset: index * 4, as: Float.self) == expected
         }

@@ -2,20 +2,22 @@ import CJPEG
 import Foundation
 import ImagePipeline
 
-/// `bench [option=value ...] [rounds=N] FILE...`: prints a line of JSON for each file, with the median CPU microseconds
-/// of the whole pipeline and of only libjpeg-turbo at the same scale and region, and the peak of resident memory.
+/// `bench [option=value ...] [rounds=N] [frame=FORMAT:WIDTHxHEIGHT] FILE...`: prints a line of JSON for each file, with
+/// the median CPU microseconds of the whole pipeline and of only libjpeg-turbo at the same scale and region, and the
+/// peak of resident memory. With `frame` the files are raw frames.
 enum BenchCommand {
     static func run(_ arguments: [String]) throws {
         let options = Options(arguments)
         let pipeline = try ImagePipeline(spec: options.spec)
         let rounds = options.integer("rounds", 50)
+        let frame = try options.values["frame"].map(frame)
         for file in options.files {
             let picture = [UInt8](try Data(contentsOf: URL(fileURLWithPath: file)))
             var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
             let prepare = {
                 _ = try picture.withUnsafeBytes { bytes in
                     try tensor.withUnsafeMutableBytes { destination in
-                        try pipeline.prepare(bytes, into: destination, options: options.decoding)
+                        try pipeline.prepare(bytes, frame: frame, into: destination, options: options.decoding)
                     }
                 }
             }
@@ -23,7 +25,7 @@ enum BenchCommand {
             var bodies = [prepare]
             var names = ["us"]
             var scale = 8
-            if picture.first == 0xFF {
+            if frame == nil, picture.first == 0xFF {
                 let outline = try picture.withUnsafeBytes { try pipeline.outline($0, options: options.decoding) }
                 scale = outline.scale
                 bodies.append { try decodeOnly(picture, outline, cropped: true) }
@@ -34,6 +36,15 @@ enum BenchCommand {
             fields += ["\"peak_kb\": \(peak)", "\"scale\": \(scale)"]
             print("{\(fields.joined(separator: ", "))}")
         }
+    }
+
+    /// A layout as text, such as `BGRA:1280x720`.
+    private static func frame(_ text: String) throws -> RawFrame {
+        let parts = text.split(separator: ":"), sides = parts.last?.split(separator: "x").compactMap { Int($0) } ?? []
+        guard parts.count == 2, sides.count == 2, let format = RawFrame.Format(rawValue: String(parts[0])) else {
+            throw ImageError.unsupportedFrame(text)
+        }
+        return try RawFrame(format, width: sides[0], height: sides[1])
     }
 
     /// Decodes with libjpeg-turbo only: rows into one buffer that is reused.

@@ -1,9 +1,9 @@
 import Foundation
 import ImagePipeline
 
-/// `fuzz [count=N] [seed=S] [truncations=yes] FILE...`: decodes `count` damaged copies of the files in turn, and with
-/// `truncations` each file truncated at every 64th of its length. Every result other than a picture or an error within
-/// a second is a failure.
+/// `fuzz [count=N] [seed=S] [truncations=yes] [raw=N] FILE...`: decodes `count` damaged copies of the files in turn,
+/// with `truncations` each file truncated at every 64th of its length, and with `raw` raw frames of random layouts.
+/// Every result other than a picture or an error within a second is a failure.
 enum FuzzCommand {
     static func run(_ arguments: [String]) throws {
         let options = Options(arguments)
@@ -27,6 +27,7 @@ enum FuzzCommand {
             if mutator.below(4) > 0 { Mutator.repairChecksums(&bytes) }
             run.run(bytes, pick: mutator.below(1 << 20))
         }
+        for _ in 0..<options.integer("raw", 0) { run.runFrame(&mutator) }
         print(
             "seed \(seed): \(run.pictures) pictures, \(run.errors) errors (\(run.summary)), slowest "
                 + "\(run.slowest / 1000) ms")
@@ -67,18 +68,37 @@ struct FuzzRun {
         labels.sorted { $0.value > $1.value }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     }
 
-    mutating func run(_ bytes: [UInt8], pick: Int) {
+    /// Reads a raw frame of a random layout; of four, one has a length that may not fit.
+    mutating func runFrame(_ mutator: inout Mutator) {
+        let format = RawFrame.Format.allCases[mutator.below(RawFrame.Format.allCases.count)]
+        let width = mutator.below(90), height = mutator.below(40), pick = mutator.below(1 << 20)
+        let stride = mutator.below(2) == 0 ? nil : mutator.below(500)
+        do throws(ImageError) {
+            let frame = try RawFrame(
+                format, width: width, height: height, stride: stride,
+                colorimetry: mutator.below(2) == 0 ? .bt601 : .bt709)
+            let due = frame.byteCounts
+            let count = mutator.below(4) == 0 ? mutator.below(20_000) : due.lowerBound + mutator.below(due.count)
+            run((0..<count).map { _ in UInt8(mutator.below(256)) }, frame: frame, pick: pick)
+        } catch {
+            errors += 1
+            labels[error.label, default: 0] += 1
+        }
+    }
+
+    mutating func run(_ bytes: [UInt8], frame: RawFrame? = nil, pick: Int) {
         let pipeline = pipelines[pick % pipelines.count]
         let options = ImageDecodeOptions(
             cropAndScale: [nil, .centerCrop, .scaleFit, .scaleFill][pick / 8 % 4],
-            ignoreOrientation: pick / 32 % 4 == 0,
+            orientation: ImageOrientation.allCases[pick / 32 % ImageOrientation.allCases.count],
             fullDecode: pick / 128 % 2 == 0)
         let place = input.end(bytes.count)
         place.copyBytes(from: bytes)
         let start = BenchCommand.cpuMicroseconds()
         do throws(ImageError) {
             _ = try pipeline.prepare(
-                UnsafeRawBufferPointer(place), into: output.end(pipeline.spec.byteCount), options: options)
+                UnsafeRawBufferPointer(place), frame: frame, into: output.end(pipeline.spec.byteCount), options: options
+            )
             pictures += 1
         } catch {
             errors += 1

@@ -41,6 +41,7 @@ struct Options {
 
     var decoding: ImageDecodeOptions {
         ImageDecodeOptions(
-            ignoreOrientation: values["orientation"] == "ignore", fullDecode: values["decode"] == "full")
+            orientation: values["orientation"].flatMap { ImageOrientation(text: $0) } ?? .apply,
+            fullDecode: values["decode"] == "full")
     }
 }

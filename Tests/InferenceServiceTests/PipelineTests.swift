@@ -286,7 +286,13 @@ import Testing
         let world = try await Self.world { $0.tolerateTruncated = true }
         let source = try Self.png(160, 90), accept = "\nAccept: image/jpeg"
         let cases: [(String, [UInt8], String, Int, String)] = [
-            ("blur=nobody", source, accept, 400, "found \"nobody\""),
+            (
+                "blur=evn", source, accept, 400,
+                "query parameter \"blur\": expected one of \"even\", \"odd\", or a number from 0 to 1, found \"evn\" (did you mean \"even\"?); "
+                    + "\"all\" covers every find"
+            ),
+            ("fill=nobody", source, accept, 400, "query parameter \"fill\": "),
+            ("classes=nobody", source, accept, 400, "input \"classes\": "),
             ("blur=even", source, "", 400, "Accept: image/jpeg"),
             ("blur=even&crop=center", source, accept, 400, "only a part of the picture"),
             ("fill=even", Array(source.prefix(source.count / 2)), accept, 400, "truncated"),

@@ -24,15 +24,37 @@ internal import WireFormats
         let query = try read("top=3&threshold=0.25&crop=fill&orientation=ignore&timeout_ms=2000&explain=npy&page=2")
             .get()
         #expect(query.top == 3 && query.threshold == 0.25)
-        #expect(query.picture.crop == .scaleFill && query.picture.ignoresOrientation)
+        #expect(query.picture.crop == .scaleFill && query.picture.orientation == .ignore)
         #expect(query.picture.timeoutMilliseconds == 2000 && query.picture.explain == .npy)
         #expect(query.picture.page == 2)
         let none = try read("").get()
         #expect(none.picture.page == 0)
         #expect(none.top == nil && none.threshold == nil && none.picture.crop == nil)
-        #expect(!none.picture.ignoresOrientation && none.picture.timeoutMilliseconds == nil)
+        #expect(none.picture.orientation == .apply && none.picture.timeoutMilliseconds == nil)
         #expect(none.picture.explain == nil)
-        #expect(try !read("orientation=apply").get().picture.ignoresOrientation)
+        #expect(try read("orientation=apply").get().picture.orientation == .apply)
+    }
+
+    /// The names of `CGImagePropertyOrientation`, in the order of its raw values.
+    @Test(
+        "an orientation is a number of EXIF or the name that Core Graphics has for it",
+        arguments: zip(
+            1...8,
+            ["up", "up_mirrored", "down", "down_mirrored", "left_mirrored", "right", "right_mirrored", "left"]))
+    func orientations(_ number: Int, _ name: String) throws {
+        let numbered = try read("orientation=\(number)").get().picture.orientation
+        #expect(numbered.exif == number && numbered.rawValue == name)
+        #expect(try read("orientation=\(name)").get().picture.orientation == numbered)
+        #expect(try read("", form: [("orientation", name)]).get().picture.orientation == numbered)
+    }
+
+    @Test(
+        "another orientation is refused with 400, with the names of the others",
+        arguments: ["0", "9", "-1", "1.5", "01", "", "upMirrored", "sideways", "UP", "6%20"])
+    func orientationIsRefused(_ text: String) {
+        let error = #expect(throws: ServiceError.self) { try read("orientation=\(text)").get() }
+        #expect(error?.status.code == 400 && error?.code.rawValue == "bad_request")
+        #expect(error?.message.contains("a number of EXIF from 1 to 8, or one of \"up\", \"up_mirrored\"") == true)
     }
 
     @Test(

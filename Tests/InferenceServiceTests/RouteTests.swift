@@ -30,6 +30,7 @@ import Testing
             ("/v2/models/m/infer", [.infer]), ("/metrics", [.read]), ("/v1/models", [.read]), ("/v2", [.read]),
             ("/v1/taught", [.read]), ("/v1/taught/m/classes", [.teach]), ("/v1/taught/m/examples/1", [.teach]),
             ("/v1/taught/m/examples", [.teach]), ("/v1/taught/m/versions/1/serve", [.teach]),
+            ("/v1/taught/m/search", [.teach]),
             ("/v2/models/m", [.read]), ("/v2/models/stats", [.read]), ("/openapi.json", [.read]),
             ("/v2/repository/index", [.admin]), ("/v2/repository/models/m/load", [.admin]),
             ("/v2/repository/models/m/unload", [.admin]),
@@ -115,7 +116,8 @@ import Testing
             ("/health", "/healthz"), ("/ready", "/readyz"), ("/metric", "/metrics"), ("/openapi", "/openapi.json"),
             ("/v2/health", nil), ("/v2/health/liv", "/v2/health/live"),
             ("/v2/repository/models/x/reload", nil), ("/v2/repository/models/x/unlod", nil),
-            ("/v1/nothing", nil), ("/favicon.ico", nil), ("/wp-login.php", nil), ("/x", nil), ("/", nil), ("", nil),
+            ("/v1/x/classify", "/v1/models/x/classify"), ("/x/classify", "/v1/models/x/classify"), ("/v1/nothing", nil),
+            ("/favicon.ico", nil), ("/wp-login.php", nil), ("/x", nil), ("/", nil), ("", nil),
             ("/v1/models/m/\u{202E}", nil), ("/:predict", "/v1/models/{name}/predict"),
             ("/v1/classify/a/b/c/d/e/f/g/h", nil),
         ] as [(String, String?)])

@@ -37,8 +37,8 @@ internal import WireFormats
     /// The cases of an error, without their values: the compiler requires a new case here, and a test requires its row
     /// in the table.
     private enum PictureCase: CaseIterable {
-        case unsupportedFormat, unavailable, turnedOff, noDecoder, empty, truncated, corrupt, tooLarge, sideTooLong,
-            tooMuchMemory, tooManyScans
+        case unsupportedFormat, unavailable, turnedOff, noDecoder, empty, truncated, corrupt, invalidFrame,
+            unsupportedFrame, tooLarge, sideTooLong, tooMuchMemory, answerTooLarge, tooManyScans
         case invalidSpec, wrongSize, outOfMemory, cancelled
 
         init(_ error: ImageError) {
@@ -50,9 +50,12 @@ internal import WireFormats
             case .empty: self = .empty
             case .truncated: self = .truncated
             case .corrupt: self = .corrupt
+            case .invalidFrame: self = .invalidFrame
+            case .unsupportedFrame: self = .unsupportedFrame
             case .tooLarge: self = .tooLarge
             case .sideTooLong: self = .sideTooLong
             case .tooMuchMemory: self = .tooMuchMemory
+            case .answerTooLarge: self = .answerTooLarge
             case .tooManyScans: self = .tooManyScans
             case .invalidSpec: self = .invalidSpec
             case .wrongSize: self = .wrongSize
@@ -88,6 +91,8 @@ internal import WireFormats
             (.unavailable(.tiff, reason: "install libtiff"), 415, "unsupported_media_type"),
             (.turnedOff(.gif), 415, "unsupported_media_type"), (.noDecoder("it has ended"), 503, "overloaded"),
             (.empty, 400, "invalid_image"), (.truncated("at byte 7"), 400, "invalid_image"),
+            (.invalidFrame("bad"), 400, "invalid_image"), (.unsupportedFrame("YUY2"), 415, "unsupported_media_type"),
+            (.answerTooLarge(bytes: 9, limit: 4, width: 3, height: 3), 413, "image_too_large"),
             (.corrupt("bad"), 400, "invalid_image"), (.tooManyScans(limit: 100), 400, "invalid_image"),
             (.sideTooLong(limit: 65_535, width: 65_536, height: 1), 413, "image_too_large"),
             (tooLarge, 413, "image_too_large"),

@@ -108,13 +108,15 @@ internal import WireFormats
         (times.queue, times.decode, times.inference) = (1, 2, 3)
         metrics.record(times, recv: 10, encode: 20, model: "m")
         metrics.record(times, recv: 10, encode: 20, model: "m", total: 100)
-        times.postprocess = 7
+        (times.postprocess, times.load) = (7, 4)
         metrics.record(times, recv: 0, encode: 0, model: "m")
         let model = metrics.models["m"]
         #expect(model[.pictures] == 3)
         let sums = Stage.allCases.map { model[$0].sum }
-        #expect(sums == [20, 3, 6, 9, 7, 40, 36 + 100 + 13])
-        #expect(model[Stage.postprocess].buckets.reduce(0, +) == 1, "only where there is such a stage")
+        #expect(sums == [20, 4, 3, 6, 9, 7, 40, 36 + 100 + 17])
+        for stage in [Stage.postprocess, .load] {
+            #expect(model[stage].buckets.reduce(0, +) == 1, "only where there is such a stage: \(stage)")
+        }
         metrics.found(4, task: .detect, model: "m")
         metrics.found(4, task: .embed, model: "m")
         #expect(model[.detections] == 4)

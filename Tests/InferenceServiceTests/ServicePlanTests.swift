@@ -42,7 +42,8 @@ import Testing
         var settings = Settings()
         settings.models = ["/nowhere"]
         settings.cacheDirectory = ""
-        (settings.engine, settings.onnxRuntimePath, settings.device) = (.openvino, "/opt/onnxruntime.so", "AUTO")
+        (settings.engine, settings.device) = (.openvino, "AUTO")
+        (settings.onnxRuntimePath, settings.liteRTPath) = ("/opt/onnxruntime.so", "/opt/libLiteRt.so")
         (settings.hint, settings.precision, settings.integerWeights) = (.latency, .bfloat16, false)
         (settings.threads, settings.streams) = (3, 2)
         (settings.maxPixels, settings.pictureFormats, settings.tolerateTruncated) = (1_000_000, [.jpeg, .png], true)
@@ -58,9 +59,20 @@ import Testing
         let own = plan.modelConfiguration
         let other = ServicePlan(settings: loader.settings, environment: [:]).modelConfiguration
         #expect(other.engineRequest == own.engineRequest)
+        #expect(own.engineRequest.libraries == [.onnxruntime: "/opt/onnxruntime.so", .litert: "/opt/libLiteRt.so"])
         #expect(other.compile == own.compile)
         #expect(other.integerWeights == own.integerWeights)
         #expect(other.imageLimits == own.imageLimits && own.imageLimits.formats == [.jpeg, .png])
+    }
+
+    @Test("unconfirmed models are refused if the setting says so", arguments: UnconfirmedPolicy.allCases)
+    func unconfirmedModelsAreRefusedIfTheSettingSaysSo(_ policy: UnconfirmedPolicy) {
+        var settings = Settings()
+        settings.models = ["/nowhere"]
+        settings.cacheDirectory = ""
+        settings.unconfirmed = policy
+        let plan = ServicePlan(settings: settings, environment: [:])
+        #expect(plan.servingConfiguration.refusesUnconfirmed == (policy == .refuse))
     }
 
     /// Two nodes of 32 cores each, from an invented /sys.

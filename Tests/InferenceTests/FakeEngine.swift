@@ -11,8 +11,8 @@ final class FakeEngine: Engine {
     let answer: [UInt8]
     /// True if inferences end as soon as they are started.
     let endsAtOnce: Bool
-    /// The maximum number of items of an inference; a larger one fails.
-    let maximumItems: Int
+    /// The maximum number of items of an inference; a larger one fails with an error of this kind.
+    let maximumItems: Int, kindOfTooMany: EngineError.Kind
     /// The maximum number of worker threads that it reports; nil for an unknown number.
     let threads: Int?
     /// The maximum number of loaded models; for a further one no threads are available.
@@ -39,6 +39,8 @@ final class FakeEngine: Engine {
         /// Inferences under way: each closure ends one; the argument tells whether it was cancelled.
         var running: [(id: Int, end: @Sendable (Bool) -> Void)] = []
         var started = 0
+        /// The number of inferences that were started without an input that was set for them.
+        var withoutInputs = 0
         var cancelled = 0
         /// The number of cancellations of inferences that were under way.
         var stopped = 0
@@ -67,7 +69,8 @@ final class FakeEngine: Engine {
         inputs: [TensorPort] = [TensorPort(name: "x", elementType: .float32, shape: [1, 4])],
         outputs: [TensorPort] = [TensorPort(name: "y", elementType: .float32, shape: [1, 4])],
         requestCount: Int = 2, answer: [UInt8] = [UInt8](repeating: 0, count: 16), endsAtOnce: Bool = true,
-        maximumItems: Int = .max, threads: Int? = nil, maximumModels: Int = .max, shapeMemory: Int = 0,
+        maximumItems: Int = .max, kindOfTooMany: EngineError.Kind = .failure, threads: Int? = nil,
+        maximumModels: Int = .max, shapeMemory: Int = 0,
         answers: (@Sendable (_ streams: Int, _ request: Int, _ run: Int, _ items: Int) -> [UInt8])? = nil,
         onSetInput: @escaping @Sendable () -> Void = {},
         onMakeRequest: @escaping @Sendable () -> Void = {},
@@ -81,6 +84,7 @@ final class FakeEngine: Engine {
         self.answer = answer
         self.endsAtOnce = endsAtOnce
         self.maximumItems = maximumItems
+        self.kindOfTooMany = kindOfTooMany
         self.threads = threads
         self.maximumModels = maximumModels
         self.shapeMemory = shapeMemory
@@ -199,6 +203,7 @@ private final class FakeRequest: InferRequest {
         var isRunning = false
         var wasCancelled = false
         var items = 1
+        var hasInput = false
         var runs = 0
     }
 
@@ -211,18 +216,22 @@ private final class FakeRequest: InferRequest {
     }
 
     func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError) {
-        inner.withLock { $0.items = tensor.shape.dimensions.first ?? 1 }
+        inner.withLock {
+            $0.items = tensor.shape.dimensions.first ?? 1
+            $0.hasInput = true
+        }
         engine.onSetInput()
     }
 
     func start(completion: @escaping @Sendable () -> Void) throws(EngineError) {
-        let (wasRunning, items) = inner.withLock { inner in
+        let (wasRunning, hasInput, items) = inner.withLock { inner in
             defer {
                 inner.isRunning = true
+                inner.hasInput = false
                 inner.runs += 1
                 inner.wasCancelled = false
             }
-            return (inner.isRunning, inner.items)
+            return (inner.isRunning, inner.hasInput, inner.items)
         }
         // The pool must prevent that a request in use is started again.
         if wasRunning { throw EngineError(kind: .failure, operation: "start", detail: "the request is busy") }
@@ -232,6 +241,7 @@ private final class FakeRequest: InferRequest {
         }
         let id = engine.state.withLock { state in
             state.started += 1
+            state.withoutInputs += hasInput ? 0 : 1
             state.items.append(items)
             state.used.insert(ObjectIdentifier(self))
             if state.failed.contains(number) { state.usedAgain += 1 }
@@ -253,7 +263,10 @@ private final class FakeRequest: InferRequest {
     func finish() throws(EngineError) {
         let (isRunning, wasCancelled, items) = inner.withLock { ($0.isRunning, $0.wasCancelled, $0.items) }
         if items > engine.maximumItems {
-            throw EngineError(kind: .failure, operation: "run the inference", detail: "too many items: \(items)")
+            throw EngineError(
+                kind: engine.kindOfTooMany,
+                operation: engine.kindOfTooMany == .invalidInput ? "x" : "run the inference",
+                detail: "too many items: \(items)")
         }
         if isRunning { throw EngineError(kind: .failure, operation: "finish", detail: "the request is still running") }
         if wasCancelled { throw EngineError(kind: .cancelled, operation: "run the inference", detail: "cancelled") }

@@ -22,6 +22,16 @@ import Testing
         #expect(error?.description.contains("\"p99<50ms\", found \"\(text)\"") == true)
     }
 
+    @Test("a time without a unit is refused with the units, because milliseconds are usually meant")
+    func aTimeNeedsItsUnit() {
+        let error = #expect(throws: LoadError.self) {
+            try ServiceObjective(parsing: "p99 < 300", duration: Self.seconds)
+        }
+        #expect(
+            error?.description == "\"p99 < 300\" has no unit of time: write \"p99<300ms\", or \"p99<300s\"",
+            "\(error as Any)")
+    }
+
     private static func step(rate: Double, answers: Int, milliseconds: [UInt64], statuses: [Int: Int] = [:])
         -> StepResult
     {

@@ -422,8 +422,9 @@ import Testing
     @Test(
         "unsupported or malformed YAML is reported with the mistake",
         arguments: [
-            ("names: &a [x]\ntask: *a\n", "line 1: anchors are not supported"),
-            ("task: *a\n", "line 1: aliases are not supported"),
+            ("names: &a [x]\ntask: *b\n", "line 2: expected the name of an anchor above, found \"*b\""),
+            ("names: &a\n  - *a\n", "line 2: expected the name of an anchor above"),
+            ("task: &\n", "line 1: expected the name of an anchor and its value"),
             ("names: !!python/object x\n", "line 1: tags are not supported"),
             ("names: |\n  text\n", "line 1: values that begin with \"|\""),
             ("a: 1\n\tb: 2\n", "line 2: is indented with a tab"),
@@ -444,8 +445,12 @@ import Testing
         #expect(!UltralyticsReader.yaml(Array(deep.utf8)).problems.isEmpty)
         let flow = "a: " + String(repeating: "[", count: 1_000_000)
         #expect(!UltralyticsReader.yaml(Array(flow.utf8)).problems.isEmpty)
-        let laughs = "a: &a [x, x]\n" + (0..<1_000_000 / 20).map { "b\($0): &b\($0) [*a, *a]" }.joined(separator: "\n")
-        #expect(UltralyticsReader.yaml(Array(laughs.utf8)).problems.first?.reason.contains("anchors") == true)
+        let laughs = "b0: &b0 x\n" + (1..<50).map { "b\($0): &b\($0)\n- *b\($0 - 1)\n" }.joined()
+        #expect(
+            UltralyticsReader.yaml(Array(laughs.utf8)).problems.first?.reason.contains("nested more than 16") == true)
+        let wide =
+            "a: &a\n" + String(repeating: "- x\n", count: 1_000) + "b:\n" + String(repeating: "- *a\n", count: 1_000)
+        #expect(UltralyticsReader.yaml(Array(wide.utf8)).problems.first?.reason.contains("too many values") == true)
         let open = "a: [\n" + String(repeating: "  x,\n", count: 200_000)
         #expect(!UltralyticsReader.yaml(Array(open.utf8)).problems.isEmpty)
         let quote = "a: 'x\n" + String(repeating: "  it''s\n", count: 50_000)

@@ -44,6 +44,8 @@ import Testing
         case .yolov8:
             return ["output": [Bool.random(using: &random) ? [1, 7 + extras, rows] : [1, rows, 7 + extras]]]
         case .endToEnd: return ["output": [[1, rows, 6 + extras]]]
+        case .turned: return ["output": [[1, 8, rows]]]
+        case .turnedEndToEnd: return ["output": [[1, rows, 7]]]
         case .yolox: return ["output": [[1, 21, 8 + extras]]]
         case .ssd: return ["boxes": [[1, rows, 4]], "scores": [[1, rows, 4]], "priors": [[1, 2, rows * 4]]]
         case .tfliteDetection:
@@ -166,7 +168,7 @@ import Testing
     private static func background(_ layout: BoxLayout, _ random: inout SplitMix) -> BackgroundClass {
         switch layout {
         case .ssd, .detr: [.first, .last].randomElement(using: &random) ?? .first
-        case .endToEnd, .tfliteDetection, .detectionOutput, .scoredBoxes:
+        case .endToEnd, .turnedEndToEnd, .tfliteDetection, .detectionOutput, .scoredBoxes:
             BackgroundClass.allCases.randomElement(using: &random) ?? .none
         default: .none
         }

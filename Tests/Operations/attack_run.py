@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from attacks import ATTACKS, png, run as run_attack
-from daemon import ROOT, Daemon, binary, pictures
+from daemon import MODELS, Daemon, binary, pictures
 from wire import Connection, Lost, request
 
 MIB = 1 << 20
@@ -139,7 +139,7 @@ def options(attack):
 def one(name, seconds, is_long):
     attack = ATTACKS[name]
     count = attack.long_connections if is_long else attack.connections
-    daemon = Daemon(["--listen=127.0.0.1:0", f"--models={ROOT}/models", "--access-log=false", *attack.settings, *options(attack)])
+    daemon = Daemon(["--listen=127.0.0.1:0", f"--models={MODELS}", "--access-log=false", *attack.settings, *options(attack)])
     folder = tempfile.TemporaryDirectory()
     report = pathlib.Path(folder.name, "report")
     report.touch()

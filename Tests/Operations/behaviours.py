@@ -10,7 +10,7 @@ import daemon
 import wire
 
 PICTURES = daemon.pictures()
-SIDE = 64  # of the embedded model's input
+SIDE = daemon.SIDE
 
 
 class Wrong(Exception):
@@ -95,7 +95,7 @@ def batch(c):
 
 def infer_json(c):
     values = [round(c.random.random(), 3) for _ in range(SIDE * SIDE)]
-    tensor = {"name": "image", "datatype": "FP32", "shape": [1, 1, SIDE, SIDE], "data": values}
+    tensor = {"name": "image", "datatype": "FP32", "shape": daemon.digits_shape(), "data": values}
     body = json.dumps({"inputs": [tensor]}).encode()
     answer = c.ask(wire.request("POST", "/v2/models/digits/infer", body, [("Content-Type", "application/json")]))
     if expect(answer, 200) and len(answer.json["outputs"][0]["data"]) != 10:
@@ -105,7 +105,7 @@ def infer_json(c):
 def infer_binary(c):
     raw = struct.pack("<f", c.random.random()) * (SIDE * SIDE)
     parameters = {"binary_data_size": len(raw)}
-    tensor = {"name": "image", "datatype": "FP32", "shape": [1, 1, SIDE, SIDE], "parameters": parameters}
+    tensor = {"name": "image", "datatype": "FP32", "shape": daemon.digits_shape(), "parameters": parameters}
     head = json.dumps({"inputs": [tensor]}).encode()
     fields = [("Inference-Header-Content-Length", len(head)), ("Content-Type", "application/octet-stream")]
     expect(c.ask(wire.request("POST", "/v2/models/digits/infer", head + raw, fields)), 200)

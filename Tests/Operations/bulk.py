@@ -25,7 +25,7 @@ def arguments(folder):
     """The container's arguments for the index 0, with what is mounted where it lies here."""
     (job,) = files.Files().documents(files.DEPLOY / "kubernetes/bulk/job.yaml")
     (container,) = job["spec"]["template"]["spec"]["containers"]
-    places = {"/data": folder, "/srv/ocelli/models": daemon.ROOT / "models", "/var/cache/ocelli": folder / "cache"}
+    places = {"/data": folder, "/srv/ocelli/models": daemon.MODELS, "/var/cache/ocelli": folder / "cache"}
     made = []
     for word in container["args"]:
         # All pictures in one part.

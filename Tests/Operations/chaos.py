@@ -159,7 +159,7 @@ def ask_once(port, path):
 def models(folder):
     """The embedded model three times: one comes and goes, one runs batches."""
     for name in MODELS:
-        shutil.copytree(daemon.ROOT / "models/digits", folder / name)
+        shutil.copytree(daemon.MODELS / "digits", folder / name)
         manifest = json.loads((folder / name / "model.json").read_text()) | {"id": name}
         if name == "batched":
             manifest["runtime"] = {"batch": 4}

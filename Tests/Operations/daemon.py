@@ -19,6 +19,27 @@ import wire
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
+# TEST_ENGINE: the engine of the daemons, which then serve the digits in a format that it runs.
+ENGINE = os.environ.get("TEST_ENGINE")
+
+
+def models(engine=ENGINE):
+    """The folder of models that has the digits classifier in a format that the engine runs."""
+    return ROOT / ("Tests/Fixtures/litert" if engine == "litert" else "models")
+
+
+MODELS = models()
+
+
+# The side of the digits classifier's input.
+SIDE = 64
+
+
+def digits_shape(count=1):
+    """The shape of a tensor of so many pictures, as the digits classifier takes it."""
+    return [count, SIDE, SIDE, 1] if ENGINE == "litert" else [count, 1, SIDE, SIDE]
+
+
 # The examples' file names begin with the digit that they show.
 DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 
@@ -127,8 +148,10 @@ class Daemon:
         variables = {k: v for k, v in os.environ.items() if not k.startswith("OCELLI_")}
         # A cache of the tests' own: nothing of the user's is touched.
         variables["XDG_CACHE_HOME"] = f"{tempfile.gettempdir()}/ocelli-test-cache-{os.getuid()}"
-        if os.environ.get("TEST_ENGINE"):
-            variables["OCELLI_ENGINE"] = os.environ["TEST_ENGINE"]
+        if ENGINE:
+            variables["OCELLI_ENGINE"] = ENGINE
+            if not any(argument.split("=")[0] in ("--models", "--config") for argument in arguments):
+                variables["OCELLI_MODELS"] = str(MODELS)
         variables.update(environment or {})
         self.process = subprocess.Popen(
             command if plain else (command or []) + [str(program or binary()), "serve"] + arguments, env=variables, pass_fds=pass_fds,

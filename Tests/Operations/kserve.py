@@ -24,7 +24,7 @@ import kubelet
 import wire
 
 RANDOM_USER = 1000770000  # as OpenShift gives them, in group 0
-DIGITS = daemon.ROOT / "models/digits"
+DIGITS = daemon.MODELS / "digits"
 
 
 class Clients:

@@ -105,7 +105,7 @@ def resized(pod):
 
 def spoiled(bundle):
     """The digits with two labels exchanged, and a golden that knows better."""
-    shutil.copytree(daemon.ROOT / "models/digits", bundle)
+    shutil.copytree(daemon.MODELS / "digits", bundle)
     labels = bundle / "labels.txt"
     labels.write_text(labels.read_text().translate(str.maketrans("57", "75")))
     (bundle / "golden").mkdir()
@@ -136,7 +136,7 @@ def rollouts(front_name, count, seed, folder, resize=False):
     deployment = front = clients = None
     try:
         manifest = kubelet.deployment("base")
-        sources = {"models": kubelet.models_volume(folder / f"image-{front_name}", daemon.ROOT / "models")}
+        sources = {"models": kubelet.models_volume(folder / f"image-{front_name}", daemon.MODELS)}
         front = fronts.FRONTS[front_name](folder)
         deployment = kubelet.Deployment(manifest["spec"], folder / front_name, sources)
         front.start(deployment)
@@ -182,7 +182,7 @@ def volume(seed, folder):
         # Looked at more often than shipped: the test is to be short.
         container["args"] = [re.sub("^--repository-poll=.*", "--repository-poll=1s", word) for word in container["args"]]
         digits = folder / "claim/models/digits"
-        shutil.copytree(daemon.ROOT / "models/digits", digits / "1")
+        shutil.copytree(daemon.MODELS / "digits", digits / "1")
         deployment = kubelet.Deployment(manifest["spec"], folder / "volume", {"models": folder / "claim"})
         stoppable.append(deployment)
         front = fronts.Service(folder)
@@ -248,7 +248,7 @@ def faults(front_name, seed, folder):
     stoppable, problems, rows = [], [], []
     try:
         manifest = kubelet.deployment("base")
-        sources = {"models": kubelet.models_volume(folder / f"faults-image-{front_name}", daemon.ROOT / "models")}
+        sources = {"models": kubelet.models_volume(folder / f"faults-image-{front_name}", daemon.MODELS)}
         # No room for a third: a proxy that knows of an address where no pod is asks there too.
         deployment = kubelet.Deployment(manifest["spec"], folder / f"faults-{front_name}", sources, slots=2)
         stoppable.append(deployment)

@@ -14,6 +14,7 @@ bubblewrap gives the namespaces and mounts, libseccomp the unit's SystemCallFilt
 """
 
 import argparse
+import json
 import os
 import pathlib
 import shutil
@@ -168,8 +169,18 @@ def confined_pictures():
 
 def engines():
     """The engines that scripts/install finds."""
-    library = daemon.ROOT / ".deps/onnxruntime/lib/libonnxruntime.so.1"
-    return ["openvino"] + (["onnxruntime"] if library.exists() else [])
+    libraries = {"onnxruntime": "libonnxruntime.so.1", "litert": "libLiteRt.so"}
+    return ["openvino"] + [name for name, library in libraries.items() if (daemon.ROOT / ".deps" / name / "lib" / library).exists()]
+
+
+def model(engine, folder):
+    """A model that the engine runs: the daemon's options, its name, a picture, and the picture's label."""
+    if engine != "litert":
+        return [], "digits", *daemon.pictures()[0]
+    exports = daemon.ROOT / "Tests/Fixtures/exports"
+    shutil.copytree(exports / "yolo_classify_tflite", folder / "models/animals")
+    label = json.loads((exports / "expected.json").read_text())["yolo_classify_tflite"]["top"][0]
+    return ["--models", str(folder / "models")], "animals", (exports / "picture.png").read_bytes(), label
 
 
 def trial(engine, deny_write_execute):
@@ -184,12 +195,13 @@ def trial(engine, deny_write_execute):
     outside = daemon.binary()
     try:
         config = copy(folder)
+        options, served, picture, label = model(engine, folder)
         command = confined(unit, bpf, folder)
         limit = unit["LimitNOFILE"][0]
         binary = str(folder / "tree/bin/ocelli")
         os.environ["TEST_BINARY"] = binary
         process = daemon.Daemon(
-            ["--config", str(config), "--listen", "127.0.0.1:0", "--engine", engine], pass_fds=(FILTER_FD,), ready=None,
+            ["--config", str(config), "--listen", "127.0.0.1:0", "--engine", engine, *options], pass_fds=(FILTER_FD,), ready=None,
             command=["sh", "-c", f'umask {unit["UMask"][0]}; ulimit -n {limit}; exec "$@"', "sh"] + command)
         if not process.wait_for_log("ready after", 60):
             return [f"it did not start:\n{process.log}"], count
@@ -198,15 +210,14 @@ def trial(engine, deny_write_execute):
         for name, expected in (("NoNewPrivs", "1"), ("Seccomp", "2"), ("CapEff", "0" * 16), ("CapBnd", "0" * 16)):
             if known[name] != expected:
                 problems.append(f"{name} is {known[name]}, not {expected}: this is not a sandbox")
-        runs_on = wire.Connection(process.port).ask(wire.request("GET", "/v1/models/digits")).json.get("engine", {}).get("name")
+        runs_on = wire.Connection(process.port).ask(wire.request("GET", f"/v1/models/{served}")).json.get("engine", {}).get("name")
         if runs_on != engine:
             problems.append(f"the model runs on {runs_on}, not on {engine}")
-        picture, digit = daemon.pictures()[0]
         for turn in range(2):
             connection = wire.Connection(process.port)
             for _ in range(20):
                 answer = connection.ask(wire.request("POST", "/v1/classify?top=1", picture))
-                if answer.status != 200 or answer.json["classifications"][0]["label"] != digit:
+                if answer.status != 200 or answer.json["classifications"][0]["label"] != label:
                     problems.append(f"{answer.status}: {answer.body[:200]!r}")
                     break
             # Each in a process that confines itself further.
@@ -219,7 +230,7 @@ def trial(engine, deny_write_execute):
                 os.kill(inner, signal.SIGHUP)
                 if not process.wait_for_log("reload: done", 30):
                     problems.append("the reload did not end")
-        # ONNX Runtime compiles nothing into files.
+        # The other engines compile nothing into files.
         if engine == "openvino" and not any(path.suffix == ".blob" for path in (folder / "cache").rglob("*")):
             problems.append("no compiled model was kept in the cache")
         # Only what is of weight: a picture of any other kind would be the same code.

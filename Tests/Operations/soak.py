@@ -158,7 +158,7 @@ def main():
     process = None
     try:
         for name in ("digits", "second"):
-            shutil.copytree(daemon.ROOT / "models/digits", folder / "models" / name)
+            shutil.copytree(daemon.MODELS / "digits", folder / "models" / name)
         manifest = folder / "models/second/model.json"
         manifest.write_text(manifest.read_text().replace('"id": "digits"', '"id": "second"'))
         config = folder / "ocelli.json5"

@@ -9,6 +9,7 @@ import threading
 import time
 
 import behaviours
+import daemon
 import wire
 from behaviours import PICTURES, SIDE, Wrong
 
@@ -156,7 +157,7 @@ def predict(c):
 def infer(c):
     count = c.random.choice([1, 1, 3])
     which = "batched" if count > 1 else model(c)
-    tensor = {"name": "image", "datatype": "FP32", "shape": [count, 1, SIDE, SIDE]}
+    tensor = {"name": "image", "datatype": "FP32", "shape": daemon.digits_shape(count)}
     if c.random.random() < 0.3:
         tensor["data"] = [0.5] * (SIDE * SIDE * count)
         body, fields = json.dumps({"inputs": [tensor]}).encode(), [("Content-Type", "application/json")]

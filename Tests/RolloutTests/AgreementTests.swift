@@ -1,3 +1,4 @@
+import Foundation
 import Rollout
 import TestSupport
 import Testing
@@ -54,6 +55,38 @@ import Testing
         let lost = Agreement(expected: classes([("a", 1)]), found: broken)
         #expect(lost.reason == "expected classes, got an error: it is cut off" && lost.difference == 1)
         #expect(Agreement(expected: classes([]), found: .embedding([])).reason == "expected classes, got an embedding")
+    }
+
+    // MARK: Texts
+
+    @Test("texts agree if at most 2 % of the longer one's characters must be edited")
+    func textsNeedFewEdits() {
+        let hundred = String(repeating: "abcdefghi\n", count: 10)
+        #expect(agree(.text(hundred), .text(hundred)))
+        #expect(agree(.text(hundred), .text("x" + hundred.dropFirst())), "1 of 100")
+        #expect(agree(.text(hundred), .text(hundred.dropFirst() + "x")), "one removed, one added")
+        #expect(!agree(.text(hundred), .text("xyz" + hundred.dropFirst(3))), "3 of 100")
+        // 2 % of 102 characters are 2.04.
+        #expect(agree(.text(hundred), .text(hundred + "xy")))
+        #expect(!agree(.text(hundred), .text(hundred + "xyz")))
+        #expect(!agree(.text(String(repeating: "a", count: 49)), .text(String(repeating: "a", count: 48))), "0.98")
+        #expect(agree(.text(String(repeating: "a", count: 50)), .text(String(repeating: "a", count: 49))), "1.0")
+        #expect(!agree(.text("NORTH GATE"), .text("NORTH GATF")), "2 % of 10 characters is none")
+        #expect(agree(.text(""), .text("")) && !agree(.text(""), .text("a")) && !agree(.text("a"), .text("")))
+        #expect(Agreement(expected: .text("a"), found: .embedding([])).reason == "expected text, got an embedding")
+    }
+
+    @Test("a disagreement of texts says where they differ first, and how much")
+    func textsThatDifferSayWhere() {
+        let other = Agreement(expected: .text("NORTH GATE"), found: .text("NORTH BATE"))
+        #expect(
+            other.reason == "more than 0 of 10 characters differ: expected \"NORTH GATE\", got \"NORTH BATE\"",
+            "\(other.reason ?? "")")
+        #expect(other.difference > 0 && other.difference <= 1)
+        let long = String(repeating: "x", count: 100)
+        let reason = Agreement(expected: .text(long + "\nabc"), found: .text(long + "\ndefg")).reason ?? ""
+        #expect(
+            reason.contains("expected \"…") && reason.contains("x abc\"") && reason.contains("x defg\""), "\(reason)")
     }
 
     // MARK: Boxes
@@ -137,6 +170,48 @@ import Testing
         let many = Array(repeating: box("a", 0, 0, 30, 30), count: 1_000)
         #expect(agree(.boxes(many, side: 99), .boxes(many, side: 99)))
         #expect(!agree(.boxes(many, side: 99), .boxes(Array(many.dropLast()), side: 99)))
+    }
+
+    /// A square of side 10 about (20, 20), turned by an angle, with the upright box around it.
+    private func turned(_ degrees: Double) -> Answer.FoundBox {
+        let corners = [45.0, 135, 225, 315].map { place in
+            let angle = (place + degrees) * .pi / 180
+            return Answer.NamedPoint.Place(
+                x: 20 + 50.0.squareRoot() * cos(angle), y: 20 + 50.0.squareRoot() * sin(angle))
+        }
+        let x = corners.map(\.x), y = corners.map(\.y)
+        let (left, top) = (x.min() ?? 0, y.min() ?? 0)
+        var box = box("a", left, top, (x.max() ?? 0) - left, (y.max() ?? 0) - top)
+        box.corners = corners
+        return box
+    }
+
+    private func overlap(_ a: Answer.FoundBox, _ b: Answer.FoundBox) -> Double {
+        let (one, other) = (ConvexShape(a), ConvexShape(b)), common = one.common(with: other)
+        return common / (one.area + other.area - common)
+    }
+
+    /// Two equal squares, one turned by 45 degrees, share a regular octagon: 1 / sqrt(2) of both together.
+    @Test("turned boxes agree by the area that they themselves share, not by the boxes around them")
+    func turnedBoxesShareTheirOwnArea() {
+        #expect(abs(overlap(turned(0), turned(45)) - 0.5.squareRoot()) < 1e-9)
+        #expect(abs(overlap(turned(10), turned(100)) - 1) < 1e-9)
+        #expect(overlap(turned(0), box("a", 100, 0, 10, 10)) == 0)
+        // An upright box is compared as it is.
+        #expect(abs(overlap(turned(0), box("a", 15, 15, 10, 5)) - 0.5) < 1e-9)
+        // Two long plates that cross: the boxes around them are equal.
+        func plate(_ corners: [(Double, Double)]) -> Answer.FoundBox {
+            var box = box("plate", 0, 0, 100, 100)
+            box.corners = corners.map { Answer.NamedPoint.Place(x: $0, y: $1) }
+            return box
+        }
+        let down = plate([(5, 0), (100, 95), (95, 100), (0, 5)]), up = plate([(0, 95), (95, 0), (100, 5), (5, 100)])
+        #expect(agree(.boxes([down], side: 100), .boxes([down], side: 100)))
+        #expect(!agree(.boxes([down], side: 100), .boxes([up], side: 100)))
+        // Counterclockwise corners are the same box.
+        var reversed = down
+        reversed.corners = down.corners?.reversed()
+        #expect(agree(.boxes([down], side: 100), .boxes([reversed], side: 100)))
     }
 
     @Test("boxes agree only if their masks and their points agree as well")

@@ -13,7 +13,7 @@ import Testing
     private static let image =
         #""image": {"format": "jpeg", "width": 40, "height": 30, "displayed": {"width": 30, "height": 50}}"#
 
-    @Test("answers of every kind are read: classes, boxes, keypoints, embedding, error, segments, outputs")
+    @Test("answers of every kind are read: classes, boxes, keypoints, embedding, text, error, segments, outputs")
     func eachRoutesAnswer() throws {
         #expect(
             try read(
@@ -31,10 +31,26 @@ import Testing
                 {"detections": [{"index": 0, "label": "face", "confidence": 0.5, "box": {"x": 1.5, "y": 2, "width": 3, "height": 4},
                 "keypoints": [{"name": "eye", "x": 1, "y": 2}, null], "mask": {"size": [5, 7], "counts": "63234ONN"}}], \(Self.image)}
                 """) == .boxes([box], side: 50))
+        box = ComparableAnswer.FoundBox(label: "ship", confidence: 0.5, x: 0, y: 0, width: 4, height: 4)
+        box.corners = [.init(x: 2, y: 0), .init(x: 4, y: 2), .init(x: 2, y: 4), .init(x: 0, y: 2)]
+        let ship =
+            #"{"label": "ship", "confidence": 0.5, "box": {"x": 0, "y": 0, "width": 4, "height": 4}, "angle": 0.7854, "points": "#
+        let corners = #"[{"x": 2, "y": 0}, {"x": 4, "y": 2}, {"x": 2, "y": 4}, {"x": 0, "y": 2}]"#
+        #expect(try read("{\"detections\": [\(ship)\(corners)}], \(Self.image)}") == .boxes([box], side: 50))
+        #expect(throws: AnswerReader.Problem("\"points\" of a detection are not four corners")) {
+            try read("{\"detections\": [\(ship)[{\"x\": 2, \"y\": 0}]}], \(Self.image)}")
+        }
         #expect(
             try read(#"{"keypoints": [null, {"x": 3, "y": 4.5}], "image": {"width": 9, "height": 7}}"#)
                 == .points([.init(), .init(x: 3, y: 4.5)], side: 9))
         #expect(try read(#"{"embedding": [1, 0.5], "dimension": 2}"#) == .embedding([1, 0.5]))
+        #expect(
+            try read(#"{"text": "A b\nC", "lines": [{"text": "A b"}, {"text": "C"}], "skipped": 1}"#) == .text("A b\nC")
+        )
+        #expect(try read(#"{"text": "", "lines": []}"#) == .text(""))
+        #expect(throws: AnswerReader.Problem("expected text in \"text\", found nothing")) {
+            try read(#"{"lines": []}"#)
+        }
         #expect(
             try read(#"{"file": "a", "error": "it is broken", "code": "invalid_image"}"#)
                 == .failure(code: "invalid_image", message: "it is broken"))
@@ -55,7 +71,8 @@ import Testing
             ("[]", "expected an object, found an array of 0"),
             (
                 "{}",
-                "has no answer: expected \"classifications\", \"detections\", \"segments\", \"keypoints\", \"embedding\", \"outputs\" or \"error\""
+                "has no answer: expected \"classifications\", \"detections\", \"segments\", \"keypoints\", \"embedding\", "
+                    + "\"lines\" with \"text\", \"outputs\" or \"error\""
             ),
             (#"{"classifications": {}}"#, "\"classifications\" is not an array"),
             (#"{"classifications": [1]}"#, "\"classifications\" has the number 1"),

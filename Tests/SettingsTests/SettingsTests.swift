@@ -98,6 +98,37 @@ import Testing
         #expect(loader.problems.count == 1)
     }
 
+    /// From a flag, a variable and the file; with a unit, or as large as bytes are, nothing is said.
+    @Test("an amount without a unit that is hardly meant as bytes or seconds is a warning that names the units")
+    func amountsWithoutUnitsAreDoubted() throws {
+        func warnings(_ environment: [String: String] = [:], file: String = "{}") -> [String] {
+            var loader = SettingsLoader()
+            loader.load(json5: Data(file.utf8), from: "test")
+            loader.load(environment: environment)
+            #expect(loader.problems == [])
+            return loader.warnings
+        }
+        let bytes = "40 has no unit and means 40 bytes: write 40MiB or 40KiB, or 40B if that is meant"
+        #expect(warnings(["OCELLI_MAX_BODY": "40"]) == ["environment: OCELLI_MAX_BODY: \(bytes)"])
+        #expect(warnings(file: "{ max_body: 40 }") == ["test: max_body: \(bytes)"])
+        #expect(warnings(file: "{ max_total_decode: '40' }") == ["test: max_total_decode: \(bytes)"])
+        var flags = SettingsLoader()
+        flags.set(try #require(SettingsTable.setting(named: "max_body")), text: "1023", origin: "--max-body")
+        #expect(flags.warnings.count == 1 && flags.settings.maxBody == 1023, "it is used nevertheless")
+        #expect(
+            warnings(["OCELLI_DEADLINE": "6000"]) == [
+                "environment: OCELLI_DEADLINE: 6000 has no unit and means seconds (100m): write 6000ms, or 6000s if that is meant"
+            ])
+        #expect(warnings(file: "{ queue_wait: 3000 }").count == 1)
+        for (name, text) in [
+            ("MAX_BODY", "40B"), ("MAX_BODY", "1024"), ("MAX_BODY", "0.5KiB"), ("CACHE_SIZE", "0"), ("TOP", "40"),
+            ("DEADLINE", "6000s"), ("DEADLINE", "5999"), ("DEADLINE", "0.5"), ("ANSWER_CACHE_AGE", "3600"),
+            ("IDLE_UNLOAD", "86400"), ("MAX_TOTAL_BODY", "auto"),
+        ] {
+            #expect(warnings(["OCELLI_" + name: text]) == [], "\(name)=\(text)")
+        }
+    }
+
     /// The names of settings in other servers.
     @Test("a setting's name in another server gets a hint to the setting of Ocelli")
     func aNameOfAnotherServerNamesTheSetting() {

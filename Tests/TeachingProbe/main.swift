@@ -4,13 +4,20 @@ import Teaching
 /// Teaches, moves, forgets, evaluates and removes in an order that depends on a seed, and writes a line with the state
 /// when each step is acknowledged. TeachingTests kills the process and compares its files.
 ///
-/// With `run-compacting` the journal is compacted at every change that leaves something to drop, with `run` never.
+/// With `run-compacting` the journal is compacted at every change that leaves something to drop, with `run` never. With
+/// `run-named` and `run-named-compacting` examples have names, and get others.
 /// `full` fills the disk and forgets everything; `full-damaged` damages the end of a journal on a full disk.
 ///
-/// usage: TeachingProbe run|run-compacting FOLDER SEED STEPS | TeachingProbe state|full|full-damaged FOLDER
+/// usage: TeachingProbe run[-named][-compacting] FOLDER SEED STEPS | TeachingProbe state|full|full-damaged FOLDER
 struct Probe {
     let store: TaughtStore
     var generator: UInt64
+    let hasNames: Bool
+
+    /// A name that depends on the step; nil for some steps.
+    private func name(_ number: Int) -> String? {
+        hasNames && number % 3 > 0 ? "name \(number)" : nil
+    }
 
     mutating func next(_ limit: Int) -> Int {
         generator = generator &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -31,7 +38,7 @@ struct Probe {
         case 5...6 where !examples.isEmpty:
             let example = examples[next(examples.count)]
             let moved = TaughtModel.NewExample(
-                id: example.id, label: "class \(next(4))", embedding: example.embedding)
+                id: example.id, label: "class \(next(4))", embedding: example.embedding, name: name(number))
             _ = try model.teach([moved], time: number)
         case 7...8: try model.evaluate(time: number)
         case 9...10 where !model.view.state.versions.isEmpty:
@@ -45,7 +52,7 @@ struct Probe {
                 let embedding = (0..<8).map { Float(next(1000)) / 1000 + ($0 == label ? 1 : 0) }
                 return TaughtModel.NewExample(
                     id: picture.withUnsafeBytes { ExampleID(of: $0) }, label: "class \(label)", embedding: embedding,
-                    picture: picture)
+                    picture: picture, name: name(number))
             }
             _ = try model.teach(new, time: number)
         }
@@ -61,7 +68,8 @@ struct Probe {
         let oldest = state.versions.first?.number ?? state.next
         let examples = state.examples.map { example in
             let earlier = example.earlier.filter { $0.until >= oldest }
-            return "\(example.id) \(example.label) \(example.since) \(earlier) \(example.embedding)"
+            let name = example.name.map { " \($0)" } ?? ""
+            return "\(example.id) \(example.label) \(example.since) \(earlier) \(example.embedding)\(name)"
         }
         return "\(state.next) \(state.serving) \(versions) \(examples)"
     }
@@ -162,7 +170,7 @@ struct FullDisk {
 
 let arguments = CommandLine.arguments
 var limits = TeachingLimits()
-limits.slack = arguments[1] == "run-compacting" ? -1 << 20 : arguments[1] == "run" ? 1 << 40 : limits.slack
+if arguments[1].hasPrefix("run") { limits.slack = arguments[1].hasSuffix("-compacting") ? -1 << 20 : 1 << 40 }
 switch arguments[1] {
 case "full":
     try FullDisk(folder: arguments[2], store: TaughtStore(folder: arguments[2])).forgetEverything()
@@ -184,7 +192,7 @@ case "full-damaged":
 default:
     var probe = Probe(
         store: try TaughtStore(folder: arguments[2], limits: limits),
-        generator: UInt64(arguments.dropFirst(3).first ?? "0") ?? 0)
+        generator: UInt64(arguments.dropFirst(3).first ?? "0") ?? 0, hasNames: arguments[1].contains("named"))
     if arguments[1] == "state" {
         print(probe.text)
     } else {

@@ -9,11 +9,12 @@ import Testing
     /// The expected states come from a journal that is never compacted.
     @Test(
         "a kill at any instant leaves the acknowledged state or the next state on disk",
-        arguments: ["run", "run-compacting"])
+        arguments: ["run", "run-compacting", "run-named-compacting"])
     func killsAtAnyInstantLeaveTheAcknowledgedStateOrTheNextOne(_ mode: String) throws {
         let steps = 400
         let reference = TemporaryFolder()
-        let whole = try Shell.run(Self.probe.path, ["run", reference.path, "7", "\(steps)"])
+        let whole = try Shell.run(
+            Self.probe.path, [mode.replacing("-compacting", with: ""), reference.path, "7", "\(steps)"])
         let states = whole.text.split(separator: "\n").map(String.init)
         try #require(states.count == steps, "\(whole.errors)")
         var random = SplitMix(seed: 7)

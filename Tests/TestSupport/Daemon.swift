@@ -66,8 +66,12 @@ public final class Daemon: Sendable {
         // The tests' own cache: no test touches the user's cache or depends on its contents.
         var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("OCELLI_") }
         variables["XDG_CACHE_HOME"] = Self.cache.path
-        // TEST_ENGINE selects the engine of any test.
-        variables["OCELLI_ENGINE"] = ProcessInfo.processInfo.environment["TEST_ENGINE"]
+        // TEST_ENGINE selects the engine of any test, and digits in its format where the test names no models.
+        let engine = ProcessInfo.processInfo.environment["TEST_ENGINE"]
+        variables["OCELLI_ENGINE"] = engine
+        if engine == "litert", !arguments.contains("--models"), !arguments.contains("--config") {
+            variables["OCELLI_MODELS"] = TestEngines.models(for: engine).path
+        }
         // One event loop even on machines with many processors, because tests count its connections.
         if ProcessInfo.processInfo.activeProcessorCount >= 32 { variables["OCELLI_EVENT_LOOPS"] = "1" }
         process.environment = variables.merging(environment) { $1 }

@@ -38,6 +38,39 @@ public struct ONNXFile: Sendable {
     private let weights: [(name: String, count: Int, file: String)]
     private let maps: [String]
     private let opset: Int
+    /// Constants with axes: their types are TensorProto's, and their values bytes.
+    private var tensors: [(name: String, shape: [Int], type: Int, raw: [UInt8])] = []
+
+    /// TensorProto's type of the inputs: 32-bit floats, or integers.
+    private var inputType = 1
+
+    /// The file with inputs of 32-bit integers.
+    public var withIntegerInputs: ONNXFile {
+        var file = self
+        file.inputType = 6
+        return file
+    }
+
+    /// The file with a constant of 32-bit floats in this shape; none for a scalar.
+    public func with(_ name: String, _ shape: [Int], _ values: [Float]) -> ONNXFile {
+        var file = self
+        file.tensors.append((name, shape, 1, values.withUnsafeBytes { [UInt8]($0) }))
+        return file
+    }
+
+    /// The file with a constant of 64-bit integers in this shape.
+    public func with(_ name: String, _ shape: [Int], integers: [Int64]) -> ONNXFile {
+        var file = self
+        file.tensors.append((name, shape, 7, integers.withUnsafeBytes { [UInt8]($0) }))
+        return file
+    }
+
+    /// The file with a constant of unsigned bytes in this shape; none for a scalar.
+    public func with(_ name: String, _ shape: [Int], bytes: [UInt8]) -> ONNXFile {
+        var file = self
+        file.tensors.append((name, shape, 2, bytes))
+        return file
+    }
 
     /// A file with inputs and outputs of 32-bit floats in these shapes, -1 for an open axis.
     /// - Parameters:
@@ -84,6 +117,10 @@ public struct ONNXFile: Sendable {
                 field(1, varint(values.count), isBytes: false) + number(2, 1) + field(8, Array(name.utf8))
                     + field(9, raw))
         }
+        for (name, shape, type, raw) in tensors {
+            let extents = shape.flatMap { field(1, varint($0), isBytes: false) }
+            graph += field(5, extents + number(2, type) + field(8, Array(name.utf8)) + field(9, raw))
+        }
         for (name, count, file) in weights {
             // TensorProto: external_data = 13 (StringStringEntryProto), data_location = 14 (EXTERNAL is 1).
             let entry = field(1, Array("location".utf8)) + field(2, Array(file.utf8))
@@ -92,7 +129,7 @@ public struct ONNXFile: Sendable {
                 field(1, varint(count), isBytes: false) + number(2, 1) + field(8, Array(name.utf8)) + field(13, entry)
                     + number(14, 1))
         }
-        for (name, shape) in inputs { graph += field(11, value(name, shape)) }
+        for (name, shape) in inputs { graph += field(11, value(name, shape, type: inputType)) }
         for (name, shape) in outputs { graph += field(12, value(name, shape)) }
         for name in maps { graph += field(12, map(name)) }
         var model = number(1, 9) + field(7, graph) + field(8, number(2, opset))
@@ -133,11 +170,11 @@ public struct ONNXFile: Sendable {
         return node.domain.isEmpty ? bytes : bytes + field(7, Array(node.domain.utf8))
     }
 
-    /// ValueInfoProto with a tensor of 32-bit floats.
-    private func value(_ name: String, _ shape: [Int]) -> [UInt8] {
+    /// ValueInfoProto with a tensor, by default of 32-bit floats.
+    private func value(_ name: String, _ shape: [Int], type: Int = 1) -> [UInt8] {
         var extents: [UInt8] = []
         for extent in shape { extents += field(1, extent < 0 ? field(2, Array("n".utf8)) : number(1, extent)) }
-        let tensor = number(1, 1) + field(2, extents)
+        let tensor = number(1, type) + field(2, extents)
         return field(1, Array(name.utf8)) + field(2, field(1, tensor))
     }
 

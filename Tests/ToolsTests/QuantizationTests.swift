@@ -110,6 +110,7 @@ import Tools
         report.name = "m"
         report.labels = labels
         report.pairs = pairs
+        report.times = pairs.map { .init(before: $0.before.time, after: $0.after.time) }
         return report
     }
 
@@ -135,6 +136,22 @@ import Tools
         let json = try #require(try JSONSerialization.jsonObject(with: Data(report.json.utf8)) as? [String: Any])
         #expect(json["agreement"] as? Double == 0.75 && json["accuracy_after"] as? Double == 0.5)
         #expect(json["float_layers"] as? [String] == ["first"])
+    }
+
+    @Test(
+        "a result that is not faster is reported as such",
+        arguments: [
+            (90, "slower than the original on this machine, 0.90 times as fast"),
+            (100, "not faster than the original on this machine, 1.00 times as fast"), (110, nil),
+        ] as [(UInt64, String?)])
+    func aResultThatIsNotFasterIsReported(_ before: UInt64, _ words: String?) throws {
+        let pair = QuantizationReport.Pair(
+            picture: .init(path: "p", folder: nil), before: answer(nil, [1], before), after: answer(nil, [1], 100))
+        let report = report(labels: nil, [pair])
+        #expect(report.text.contains(words ?? "1.10 times as fast"), "\(report.text)")
+        #expect(report.text.contains("keep the original") == (words != nil))
+        let json = try #require(try JSONSerialization.jsonObject(with: Data(report.json.utf8)) as? [String: Any])
+        #expect(json["times_as_fast"] as? Double == Double(before) / 100)
     }
 
     @Test("models without labels are compared by the cosine of their outputs")

@@ -142,7 +142,7 @@ def program(folder, binary):
     # The tables of symbols are half of it, which nothing in there needs.
     subprocess.run(["strip", "--strip-unneeded", str(installed)], check=True)
     # What is read on a host: units, manual, completion, dashboards, examples, the notes for `make uninstall`.
-    for name in ("lib/systemd", "share/man", "share/bash-completion", "share/doc/ocelli/docs", "share/ocelli/examples",
+    for name in ("lib/systemd", "share/man", "share/bash-completion", "share/zsh", "share/fish", "share/doc/ocelli/docs", "share/ocelli/examples",
                  "share/ocelli/deploy", "lib/ocelli/made-folders"):
         path = root.folder / "usr" / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

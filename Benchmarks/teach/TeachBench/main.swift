@@ -2,7 +2,7 @@ import Foundation
 import Teaching
 
 // Measures teaching with embeddings.
-// usage: teachbench accuracy FOLDER NAME DRAWS [auto] | cost METHOD CLASSES EACH DIMENSION
+// usage: teachbench accuracy FOLDER NAME DRAWS [auto] | cost METHOD CLASSES EACH DIMENSION | search EXAMPLES DIMENSION
 //
 // FOLDER has NAME.npy (float32, [pictures, dimension]) and NAME.txt (the class of each, one a line). A line of JSON for each measurement.
 // "auto" omits the methods that are compared with it.
@@ -242,6 +242,55 @@ func measureCost(classes: Int, each: Int, dimension: Int, method: TeachingMethod
     ])
 }
 
+/// Measures a search on one thread: the first one after a start, and the usual one.
+func measureSearch(examples count: Int, dimension: Int) throws {
+    var random = SplitMix(state: 7)
+    let clock = ContinuousClock()
+    func milliseconds(_ duration: Duration) -> Double {
+        Double(duration.components.seconds) * 1000 + Double(duration.components.attoseconds) / 1e15
+    }
+    let folder = FileManager.default.temporaryDirectory.appending(path: "teachbench-\(getpid())").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var limits = TeachingLimits()
+    (limits.bytes, limits.examples) = (8 << 30, max(count, limits.examples))
+    let store = try TaughtStore(folder: folder, limits: limits)
+    let (model, _) = try store.create(
+        "search", Embedder(model: "drawn", version: "1", digest: "sha256:0"), dimension: dimension,
+        .fixed(.nearestMean))
+    func embedding() -> [Float] { (0..<dimension).map { _ in Float.random(in: -1...1, using: &random) } }
+    for start in stride(from: 0, to: count, by: 10_000) {
+        _ = try model.teach(
+            (start..<min(count, start + 10_000)).map { number in
+                let text = Array("\(number)".utf8)
+                return TaughtModel.NewExample(
+                    id: text.withUnsafeBytes { ExampleID(of: $0) }, label: "class \(number % 10)",
+                    embedding: embedding())
+            }, time: 0)
+    }
+    let before = residentBytes()
+    for top in [10, 1_000] {
+        for label in [nil, "class 3"] {
+            var times: [Double] = []
+            for _ in 0..<21 {
+                let asked = embedding()
+                times.append(
+                    milliseconds(
+                        clock.measure {
+                            let search = ExampleSearch(asked, in: model.view.state, top: top, label: label)
+                            guard search?.nearest()?.isEmpty == false else { fail("no answer") }
+                        }))
+            }
+            let usual = times.dropFirst().sorted()
+            line([
+                ("kind", quoted("search")), ("examples", "\(count)"), ("dimension", "\(dimension)"),
+                ("top", "\(top)"), ("label", "\(label != nil)"), ("first_ms", digits(times[0])),
+                ("search_ms", digits(usual[usual.count / 2])), ("most_ms", digits(usual.last ?? 0)),
+                ("memory_mb", digits(Double(residentBytes() - before) / 1e6)),
+            ])
+        }
+    }
+}
+
 let arguments = CommandLine.arguments
 switch arguments.dropFirst().first {
 case "accuracy" where arguments.count == 5 || arguments.count == 6 && arguments[5] == "auto":
@@ -254,11 +303,19 @@ case "accuracy" where arguments.count == 5 || arguments.count == 6 && arguments[
         }
     }
     for each in [5, 20] { measureStrangers(pool, each: each, method: nil, draws: max(1, draws / 10)) }
+case "search" where arguments.count == 4:
+    guard let examples = Int(arguments[2]), let dimension = Int(arguments[3]), examples > 0, dimension > 0 else {
+        fail("EXAMPLES, DIMENSION: expected numbers")
+    }
+    try measureSearch(examples: examples, dimension: dimension)
 case "cost" where arguments.count == 6:
     guard let method = TeachingMethod(rawValue: arguments[2]), let classes = Int(arguments[3]),
         let each = Int(arguments[4]),
         let dimension = Int(arguments[5]), classes > 1, each > 0, dimension > 0
     else { fail("cost METHOD CLASSES EACH DIMENSION") }
     try measureCost(classes: classes, each: each, dimension: dimension, method: method)
-default: fail("usage: teachbench accuracy FOLDER NAME DRAWS [auto] | cost METHOD CLASSES EACH DIMENSION")
+default:
+    fail(
+        "usage: teachbench accuracy FOLDER NAME DRAWS [auto] | cost METHOD CLASSES EACH DIMENSION | search EXAMPLES DIMENSION"
+    )
 }

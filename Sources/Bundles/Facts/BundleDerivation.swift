@@ -33,6 +33,8 @@ package struct BundleDerivation: Sendable {
     package let modelPath: String
     /// The name of the entry for outputs that are boxes, with masks and points; nil if no source states that.
     package let observedOutput: String?
+    /// The task of these outputs.
+    package let observedTask: ObservationTask?
 
     /// Reads a model file, or a folder as it was downloaded. Blocks.
     /// - Throws: an engine error with the reason the model file cannot be read.
@@ -66,7 +68,7 @@ package struct BundleDerivation: Sendable {
             case .none: (.logits, "\(ending.source): \(ending.key), which is neither Softmax nor Sigmoid")
             }
         }
-        observedOutput = result.observed
+        (observedOutput, observedTask) = (result.observed, result.observedTask)
         // A head may have one more class than the file has labels.
         labelFile = facts.labelFiles.first { $0.file == result.labelFile && $0.labels == result.labels }
             .flatMap { FilePath.name(of: $0.file) }
@@ -122,9 +124,9 @@ package struct BundleDerivation: Sendable {
             if layout.config || layout.preprocessor != nil || layout.metadata { return (path, "saved_model.pb") }
         }
         let file = String(path.dropFirst(FilePath.folder(of: path).count)), folder = FilePath.parent(of: path)
-        if folder.hasSuffix("/onnx") {
-            let above = FilePath.parent(of: folder)
-            if FileManager.default.fileExists(atPath: above + "/config.json") { return (above, "onnx/" + file) }
+        if let export = BundleLayout.exportFolders.first(where: { folder.hasSuffix("/" + $0) }) {
+            let above = FilePath.parent(of: folder), names = (try? FolderReader.disk.names(above)) ?? []
+            if BundleLayout.sources.contains(where: names.contains) { return (above, export + "/" + file) }
         }
         return (folder, file)
     }

@@ -175,8 +175,9 @@ extension FactPlanner {
         _ image: inout ModelManifest.ImageLayer, _ layer: inout ModelManifest.Layer, _ sheet: FactSheet,
         _ picture: PicturePort, _ provenance: inout ModelProvenance, _ missing: inout Missing
     ) {
-        // A tensor of bytes takes pixels: the normalization belongs to the float model that it was converted from.
-        if picture.port.elementType == .uint8 { return }
+        // A tensor of bytes, or of whole numbers as in MoveNet's files, takes pixels: the normalization belongs to the
+        // float model that it was converted from.
+        if [.uint8, .int32].contains(picture.port.elementType) { return }
         guard let fact = sheet.normalization else {
             missing.add("normalize", "how pixels are normalized (\"normalize\")")
             return

@@ -38,6 +38,7 @@ package struct FactPlanner {
         var outputQuantization: TensorQuantization?
         /// The name of the group of outputs that are boxes, masks or points.
         var observed: String?
+        var observedTask: ObservationTask?
     }
 
     /// The values that are undecided, with their keys in model.json.
@@ -56,6 +57,7 @@ package struct FactPlanner {
         let channels: Int
     }
 
+    // Long: the facts of each part of a bundle, one after the other.
     package func plan() -> Result {
         var result = Result()
         guard let picture = picturePort() else {
@@ -76,8 +78,11 @@ package struct FactPlanner {
             let isDetector = outputs.contains { $0.shape.dimensions.count == 3 }
             sheet = .merged([sheet, UltralyticsReader.unspecified(head, isDetector: isDetector)])
         }
+        let finding = ObservationFacts.find(
+            sheet, outputs: self.outputs, labels: labels(sheet), input: known, file: file)
         var provenance = ModelProvenance()
         provenance.remarks = remarks(sheet)
+        if case .observation(let found) = finding { found.pictures?.complete(&sheet, &provenance) }
         var manifest = ModelManifest()
         manifest.name = sheet.name?.value ?? name
         manifest.identifier = name
@@ -86,16 +91,15 @@ package struct FactPlanner {
         manifest.license = sheet.license?.value ?? ""
         manifest.file = file
         manifest.backend = ModelFormat(path: file)
-
         let input = inputLayer(picture, sheet, &provenance)
         let outputs: [ModelManifest.Layer]
-        switch ObservationFacts.find(sheet, outputs: self.outputs, labels: labels(sheet), input: known, file: file) {
+        switch finding {
         case .observation(let found):
             result.labels = found.labels?.value
             if let source = found.labels?.source, facts.labelFiles.contains(where: { $0.file == source }) {
                 result.labelFile = source
             }
-            result.observed = found.output.name
+            (result.observed, result.observedTask) = (found.output.name, found.output.task)
             provenance.lines += found.lines
             provenance.remarks += found.remarks
             if let caveat = found.caveat { provenance.leaveOpen("outputs", caveat) }
@@ -104,6 +108,10 @@ package struct FactPlanner {
         case .unread(let reason):
             provenance.leaveOpen("outputs", reason)
             outputs = plainLayers()
+        case .depth(let found):
+            result.observed = found.port.name
+            provenance.note(ObservationFacts.prefix + "type", "\"depth\"", found.source, found.key)
+            outputs = depthLayers(found.port)
         case .nothing:
             outputs = outputLayers(sheet, &provenance, &result)
         }
@@ -113,6 +121,15 @@ package struct FactPlanner {
         manifest.outputs = outputs
         result.manifest = manifest
         return result
+    }
+
+    /// The outputs as plain tensors, except for a depth map.
+    private func depthLayers(_ port: TensorPort) -> [ModelManifest.Layer] {
+        plainLayers().map { layer in
+            var layer = layer
+            if layer.name == port.name { (layer.kind, layer.isAsInFile) = (.depth, true) }
+            return layer
+        }
     }
 
     private func remarks(_ sheet: FactSheet) -> [String] {

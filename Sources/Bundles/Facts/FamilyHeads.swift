@@ -14,12 +14,18 @@ extension HeadReading {
         var areMaps = false
         /// The number of rows of a table: one for each cell of these strides, or a fixed number.
         var rows: Rows?
+        /// The only class, if the first score is that of the background.
+        var classAfterBackground: String?
+        /// The usual preparation of its pictures.
+        var pictures: FamilyPictures?
         /// The reason it may be another family; nil if no other has these names.
         let caveat: String?
     }
 
     private enum Rows {
         case cells(_ each: Int, strides: [Int])
+        /// As many rows for each cell of a stride as `each` says.
+        case uneven(_ each: [(stride: Int, rows: Int)])
         /// The values of a box are in a column, not in a row.
         case columns(strides: [Int])
         case exactly(Int)
@@ -28,12 +34,13 @@ extension HeadReading {
 
         /// The number of rows for a picture of this size.
         func count(_ input: FactSize) -> Int {
-            func cells(_ strides: [Int]) -> Int {
-                strides.reduce(0) { $0 + ((input.height - 1) / $1 + 1) * ((input.width - 1) / $1 + 1) }
+            func cells(_ stride: Int) -> Int {
+                ((input.height - 1) / stride + 1) * ((input.width - 1) / stride + 1)
             }
             switch self {
-            case .cells(let each, let strides): return each * cells(strides)
-            case .columns(let strides): return cells(strides)
+            case .cells(let each, let strides): return strides.reduce(0) { $0 + each * cells($1) }
+            case .uneven(let each): return each.reduce(0) { $0 + $1.rows * cells($1.stride) }
+            case .columns(let strides): return strides.reduce(0) { $0 + cells($1) }
             case .exactly(let count): return count
             }
         }
@@ -49,6 +56,10 @@ extension HeadReading {
         Family(
             layout: .centernet, roles: [("scores", ["hm"], nil), ("sizes", ["wh"], 2), ("centers", ["reg"], 2)],
             areMaps: true, caveat: nil),
+        Family(
+            layout: .corners, roles: [("boxes", ["boxes"], 4), ("scores", ["scores"], 2)],
+            rows: .uneven([(8, 3), (16, 2), (32, 2), (64, 3)]), classAfterBackground: "face", pictures: .ultraFace,
+            caveat: "an UltraFace that was trained again may find something else (\"labels\")"),
         Family(
             layout: .blazeface, roles: [("boxes", [], 16), ("scores", [], 1)], points: 6,
             caveat: "SSDs with six points have such shapes, too"),
@@ -103,7 +114,7 @@ extension HeadReading {
             layout: .yolov5, roles: [("output", [], nil)], rows: .cells(3, strides: [8, 16, 32]),
             caveat: "YOLOv3 and YOLOv7 with decoding inside look alike, and raw rows, too (\"yolov5-maps\")"),
         Family(
-            layout: .yolox, roles: [("output", [], nil)], rows: .cells(1, strides: [8, 16, 32]),
+            layout: .yolox, roles: [("output", [], nil)], rows: .cells(1, strides: [8, 16, 32]), pictures: .yolox,
             caveat: "YOLOv6 and YOLOX with decoding inside look alike (\"yolov5\")"),
         Family(
             layout: .yolov8, roles: [("output", [], nil)], rows: .columns(strides: [8, 16, 32]),
@@ -132,6 +143,10 @@ extension HeadReading {
                 boxes.keypoints = (reading, ObservationOutput.Skeleton(names: (0..<family.points).map(String.init)))
                 members.append(("keypoints", "{ \"points\": \(family.points) }", ports.file, "the outputs' shapes"))
             }
+            if family.classAfterBackground != nil {
+                boxes.decoding.background = .first
+                members.append(("background", "\"first\"", ports.file, "the outputs' shapes"))
+            }
             boxes.decoding.extras = boxes.extras
             let shapes = tensors.mapValues { $0.map(\.shape.dimensions) }
             guard
@@ -146,7 +161,12 @@ extension HeadReading {
             }
             members.append(("tensors", "{ \(text.joined(separator: ", ")) }", ports.file, "the outputs' shapes"))
             var reading = HeadReading(
-                .boxes(boxes), members: members, tensors: [:], labels: ports.labels(count: decoder.classes))
+                .boxes(boxes), members: members, tensors: [:],
+                labels: ports.labels(count: decoder.classes)
+                    ?? family.classAfterBackground.map {
+                        Fact([$0], source: ports.file, key: "the outputs' names and shapes")
+                    })
+            reading.pictures = family.pictures
             reading.tensors = tensors.mapValues { $0.map(Tensor.init) }
             reading.isGroup = true
             if family.caveat == nil {

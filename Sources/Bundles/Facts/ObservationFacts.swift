@@ -14,6 +14,8 @@ struct ObservationFacts {
     let remarks: [String]
     /// The question about the outputs that the user must decide; nil if no question is open.
     let caveat: String?
+    /// The usual preparation of pictures, if the family was recognized by its outputs.
+    let pictures: FamilyPictures?
 
     /// The prefix of the names of ``lines``.
     static let prefix = "outputs."
@@ -23,6 +25,8 @@ struct ObservationFacts {
         /// No source states the meaning of the outputs; they may be classes.
         case nothing
         case observation(ObservationFacts)
+        /// An output is a depth for each position.
+        case depth((port: TensorPort, source: String, key: String))
         /// A source states the meaning of the outputs, but they cannot be read, for this reason.
         case unread(String)
     }
@@ -36,6 +40,7 @@ struct ObservationFacts {
         _ sheet: FactSheet, outputs: [TensorPort], labels: [Fact<[String]>], input: FactSize?, file: String
     ) -> Finding {
         let ports = OutputPorts(outputs, labels: labels, input: input, file: file)
+        if let depth = HeadReading.depth(sheet, ports) { return .depth(depth) }
         var reading: HeadReading?
         do throws(HeadProblem) {
             reading = try HeadReading.find(sheet, ports)
@@ -69,6 +74,7 @@ struct ObservationFacts {
         labels = reading.labels
         remarks = reading.remarks
         caveat = reading.caveat
+        pictures = reading.pictures
         if let labels = reading.labels {
             let text = labels.value.count > 5 ? "\(labels.value.count)" : labels.value.jsonText
             members.append(("labels", text, labels.source, labels.key))
@@ -152,6 +158,8 @@ struct HeadReading {
     var remarks: [String] = []
     /// The reason it may be another family; nil if a source names it, or no other family has such names and shapes.
     var caveat: String?
+    /// The usual preparation of the family's pictures.
+    var pictures: FamilyPictures?
     /// True if the tensors form a group, which has its own name.
     var isGroup = false
 
@@ -171,7 +179,7 @@ struct HeadReading {
         guard let head = sheet.head else {
             if let found = finalDetections(sheet, ports) { return found }
             if let found = try embedding(sheet, ports) { return found }
-            return semanticMap(sheet, ports) ?? family(ports)
+            return semanticMap(sheet, ports) ?? person(ports) ?? pixels(sheet, ports) ?? family(ports)
         }
         switch head.value {
         case .ultralytics, .unspecifiedYOLO, .modelAPIYOLO: return try yolo(head, sheet, ports)

@@ -19,14 +19,9 @@ extension HeadReading {
         _ head: Fact<ModelHead>, _ sheet: FactSheet, _ ports: OutputPorts
     ) throws(HeadProblem) -> HeadReading? {
         let task = sheet.task?.value
-        if task == "obb" {
-            throw HeadProblem(
-                reason:
-                    "how oriented boxes are answered: \(head.source) says \"obb\", and /detect has upright boxes; /predict gives the tensor"
-            )
-        }
         // Exports without a task were recognized as detectors by their shapes.
         if task == "classify" { return nil }
+        if task == "semantic" { return try semantic(head, ports) }
         guard let port = ports.ranked(3).first else { throw misfit(head, ports) }
         guard let labels = ports.labels.first else {
             throw HeadProblem(reason: "the names of the classes of \"\(port.name)\" \(port.shape) (\"labels\")")
@@ -57,11 +52,18 @@ extension HeadReading {
             let text = "{ \"points\": \(points), \"point\": \(reading.order.rawValue.jsonText) }"
             last = [("keypoints", text, shape.source, shape.key)]
         }
-        guard let layout = layout(of: table, labels.value.count, extras: boxes.extras, head, ports),
-            task != "segment" || boxes.masks != nil, task == nil || ["detect", "segment", "pose"].contains(task)
-        else { throw misfit(head, ports) }
+        let known: [String?] = [nil, "detect", "segment", "pose", "obb"]
+        let layout =
+            task == "obb"
+            ? turnedLayout(of: table, labels.value.count, sheet)
+            : layout(of: table, labels.value.count, extras: boxes.extras, head, sheet, ports)
+        guard let layout, task != "segment" || boxes.masks != nil, known.contains(task) else {
+            throw misfit(head, ports)
+        }
         boxes.decoding = BoxDecoding(layout: layout)
-        if layout != .endToEnd { boxes.decoding.order = layout == .yolov5 ? .rows : .columns }
+        if boxes.decoding.suppression != .none {
+            boxes.decoding.order = layout == .yolov5 ? .rows : .columns
+        }
         boxes.decoding.units = units
         var members: [Member] = [("type", "\"boxes\"", head.source, head.key)]
         members.append(("layout", layout.rawValue.jsonText, ports.file, "the output's shape"))
@@ -80,7 +82,7 @@ extension HeadReading {
         return reading
     }
 
-    private static func misfit(_ head: Fact<ModelHead>, _ ports: OutputPorts) -> HeadProblem {
+    static func misfit(_ head: Fact<ModelHead>, _ ports: OutputPorts) -> HeadProblem {
         let count = ports.labels.first.map { " of \($0.value.count) classes" } ?? ""
         return HeadProblem(
             reason:
@@ -104,16 +106,24 @@ extension HeadReading {
 
     /// The layout, given the number of values of a row in addition to box and classes.
     private static func layout(
-        of table: Table, _ classes: Int, extras: Int, _ head: Fact<ModelHead>, _ ports: OutputPorts
+        of table: Table, _ classes: Int, extras: Int, _ head: Fact<ModelHead>, _ sheet: FactSheet, _ ports: OutputPorts
     ) -> BoxLayout? {
-        if table.first == 4 + classes + extras { return .yolov8 }
         let isYOLOv5 = table.last == 5 + classes + extras, isFinal = table.last == 6 + extras
+        if isFinal, sheet.finalRows?.value == true { return .endToEnd }
+        if table.first == 4 + classes + extras { return .yolov8 }
         if isYOLOv5, isFinal {
             // With one class, the number of rows decides.
             return rowsOfAnchors(ports.input).map { $0.contains(table.first) } ?? (head.value == .unspecifiedYOLO)
                 ? .yolov5 : .endToEnd
         }
         return isYOLOv5 ? .yolov5 : isFinal ? .endToEnd : nil
+    }
+
+    /// The layout of turned boxes: the rows of all cells in columns, or final rows.
+    private static func turnedLayout(of table: Table, _ classes: Int, _ sheet: FactSheet) -> BoxLayout? {
+        let isFinal = table.last == 7, areCells = table.first == 5 + classes
+        if isFinal, !areCells || sheet.finalRows?.value == true { return .turnedEndToEnd }
+        return areCells ? .turned : nil
     }
 
     /// The numbers of rows of YOLOv5's heads: three for each cell of the strides 8, 16, 32, and also 64 in its larger

@@ -50,10 +50,13 @@ public final class LoadCheck: Sendable {
     package func knows(_ path: String, stamp: BundleStamp) -> Bool { known.contains(path, identity: stamp.identity) }
 
     /// Checks a bundle or model file unless it is known. Blocks.
+    /// - Parameter again: checks it although it is known.
     /// - Returns: nil if no check was necessary.
-    package func run(_ path: String, name: String, stamp: BundleStamp) throws(InferenceError) -> Report? {
+    package func run(
+        _ path: String, name: String, stamp: BundleStamp, again: Bool = false
+    ) throws(InferenceError) -> Report? {
         let identity = stamp.identity
-        if known.contains(path, identity: identity) { return nil }
+        if !again, known.contains(path, identity: identity) { return nil }
         switch attempt(path) {
         case .good(let compiledAnew, let engineComparison):
             known.insert(path, identity: identity)

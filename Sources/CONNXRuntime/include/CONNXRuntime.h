@@ -43,9 +43,6 @@ enum { ort_api_version = 18 };
 const ort_api *_Nullable ort_open(
     const char *path, const char *_Nullable *_Nonnull version, char *reason, size_t size);
 
-/// The path of the file that contains a function of this process; NULL if it is not known.
-const char *_Nullable ort_file_with(const void *function);
-
 /// True if the system has a locale.
 bool ort_has_locale(const char *name);
 

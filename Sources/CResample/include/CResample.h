@@ -69,3 +69,37 @@ void cresample_vertical(
 /// Copies pixels of 4 bytes without their fourth byte, in this order or `reversed`: writes exactly 3 * `count` bytes.
 void cresample_pack(
     cresample_level level, const uint8_t *pixels, size_t count, int reversed, uint8_t *destination);
+
+/// The order of the bytes of a pixel.
+typedef enum cresample_order {
+    CRESAMPLE_RGBA,
+    CRESAMPLE_BGRA,
+    CRESAMPLE_ARGB,
+} cresample_order;
+
+/// Copies pixels of 4 bytes in the order red, green, blue, opacity; in that order already (`CRESAMPLE_RGBA`), nothing is
+/// written. Returns 1 if all are opaque, otherwise 0.
+int cresample_reorder(
+    cresample_level level, const uint8_t *source, size_t count, cresample_order order, uint8_t *destination);
+
+/// Copies pixels of 3 bytes, in this order or `reversed`, to opaque pixels of 4 bytes. Reads exactly 3 * `count` bytes.
+void cresample_expand(
+    cresample_level level, const uint8_t *source, size_t count, int reversed, uint8_t *destination);
+
+/// The number of fraction bits of a factor of luma or chroma.
+enum { CRESAMPLE_YUV_BITS = 16 };
+
+/// The factors from luma (above 16) and chroma (above 128) to red, green and blue. The sum of a pixel's products must fit 32 bits.
+typedef struct cresample_yuv {
+    int32_t luma;
+    int32_t red;
+    int32_t green_of_blue;
+    int32_t green_of_red;
+    int32_t blue;
+} cresample_yuv;
+
+/// Converts a row of luma, with a sample of chroma for each two of it, to opaque pixels of 4 bytes.
+/// `step`: the distance between samples of chroma: 1, or 2 for samples in turn.
+void cresample_convert(
+    cresample_level level, const uint8_t *luma, const uint8_t *blue, const uint8_t *red, size_t step, size_t count,
+    const cresample_yuv *factors, uint8_t *destination);

@@ -208,11 +208,18 @@ int csys_file_identity(const char *path, uint64_t *device, uint64_t *inode, bool
 /// Changes the owner of a file to `user`, `user:group` or `:group`, by name or number. -ENOENT for an unknown name (numbers out of
 /// range are names), -EINVAL for a name of 64 bytes or more.
 int csys_chown(const char *path, const char *owner);
+/// rename(2), but -EEXIST if there is something at `to`: renameat2(2) with RENAME_NOREPLACE.
+int csys_rename_new(const char *from, const char *to);
+/// Exchanges two files or folders at once: renameat2(2) with RENAME_EXCHANGE. -EINVAL if the file system cannot.
+int csys_exchange(const char *first, const char *second);
 /// Maps anonymous memory: zeroed pages of the normal size, allocated on write; NULL on failure.
 void *csys_map(size_t bytes);
 /// Resizes such memory by moving page tables instead of bytes; NULL on failure.
 void *csys_remap(void *base, size_t from, size_t to);
 void csys_unmap(void *base, size_t bytes);
+
+/// The path of the file that contains a function of this process; NULL if it is not known.
+const char *csys_file_with(const void *function);
 
 // MARK: time, randomness, threads
 

@@ -56,6 +56,22 @@ package enum Category: Sendable, Hashable, CustomStringConvertible {
         case .int64(let number): .int64(number)
         }
     }
+
+    /// Compares strings by their bytes, as Core ML does: Swift's `==` takes two encodings of a letter for equal.
+    package static func == (a: Category, b: Category) -> Bool {
+        switch (a, b) {
+        case (.int64(let a), .int64(let b)): a == b
+        case (.string(let a), .string(let b)): a.utf8.elementsEqual(b.utf8)
+        default: false
+        }
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        switch self {
+        case .int64(let number): hasher.combine(number)
+        case .string(var text): text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        }
+    }
 }
 
 /// Numbers by category, in the order of the model or of the request.

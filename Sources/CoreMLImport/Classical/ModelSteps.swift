@@ -273,9 +273,11 @@ extension ModelType {
     /// The error text for a type of model that cannot be evaluated: the reason and a remedy.
     var refusal: String {
         switch self {
-        case .visionFeaturePrint, .audioFeaturePrint, .soundAnalysisPreprocessing:
-            "uses a network that is part of Apple's systems and not in the file: retrain it with its own feature "
-                + "extractor, and export that"
+        case .visionFeaturePrint:
+            "uses a network that is part of Apple's systems and not in the file: make the classifier from the same pictures with "
+                + "`ocelli teach`, or train a detector as a full network"
+        case .audioFeaturePrint, .soundAnalysisPreprocessing:
+            "uses a network that is part of Apple's systems and not in the file: train one that is whole in the file, and export that"
         case .textClassifier, .wordTagger, .wordEmbedding, .gazetteer:
             "is a language model of Apple's systems, whose format is not documented: export a network instead"
         case .customModel:

@@ -22,10 +22,12 @@ package struct TranslatedGraph: Sendable {
     ///   - innerImages: the images that the graph must scale, with the color space in which they arrive.
     ///   - opensExtents: true to leave the extents open that requests may choose. If the model cannot be translated so,
     ///     it gets the default ones.
+    ///   - opensImages: true to leave the sides of pictures open, too.
     ///   - takesSequences: true if requests may pass inputs of old networks as sequences of any length.
     package init(
         _ specification: ModelSpecification, files: [String: Bytes],
-        innerImages: [String: ImageFeature.ColorSpace] = [:], opensExtents: Bool = true, takesSequences: Bool = false
+        innerImages: [String: ImageFeature.ColorSpace] = [:], opensExtents: Bool = true, opensImages: Bool = false,
+        takesSequences: Bool = false
     ) throws(ImportError) {
         let description = specification.description
         let isFlexible = description.inputs.contains(where: \.hasDefaultShape)
@@ -33,7 +35,7 @@ package struct TranslatedGraph: Sendable {
         let classes: (labels: ClassLabels, probabilities: String)?
         if specification.type == .mlProgram {
             let program = try Self.program(
-                specification, WeightFiles(files), opensExtents: opensExtents && isFlexible)
+                specification, WeightFiles(files), opensExtents: opensExtents && isFlexible, opensImages: opensImages)
             graph = program.graph
             scalers = [:]
             classes = program.classifier
@@ -46,7 +48,7 @@ package struct TranslatedGraph: Sendable {
             }
             let translated = try NetworkTranslator.translate(
                 network, description, innerImages: innerImages, opensExtents: opensExtents,
-                takesSequences: takesSequences)
+                opensImages: opensImages, takesSequences: takesSequences)
             canBeClosed = canBeClosed || translated.hasSequences
             graph = translated.graph
             scalers = translated.scalers
@@ -63,11 +65,12 @@ package struct TranslatedGraph: Sendable {
     }
 
     private static func program(
-        _ specification: ModelSpecification, _ files: WeightFiles, opensExtents: Bool
+        _ specification: ModelSpecification, _ files: WeightFiles, opensExtents: Bool, opensImages: Bool
     ) throws(ImportError) -> TranslatedProgram {
         func translate(_ opens: Bool) throws(ImportError) -> TranslatedProgram {
-            try ProgramTranslator(specification.description, files: files, opensExtents: opens)
-                .translate(specification.reader)
+            try ProgramTranslator(
+                specification.description, files: files, opensExtents: opens, opensImages: opensImages
+            ).translate(specification.reader)
         }
         guard opensExtents else { return try translate(false) }
         do throws(ImportError) {

@@ -30,7 +30,8 @@ package enum NetworkTranslator {
     ///   - takesSequences: true if requests may pass inputs of old networks as sequences of any length.
     package static func translate(
         _ network: NeuralNetwork, _ description: InterfaceSpecification,
-        innerImages: [String: ImageFeature.ColorSpace] = [:], opensExtents: Bool = true, takesSequences: Bool = false
+        innerImages: [String: ImageFeature.ColorSpace] = [:], opensExtents: Bool = true, opensImages: Bool = false,
+        takesSequences: Bool = false
     ) throws(ImportError) -> TranslatedNetwork {
         var sequences: Set<String> = []
         if opensExtents, takesSequences {
@@ -41,7 +42,8 @@ package enum NetworkTranslator {
             }
         }
         var translation = NetworkTranslation(
-            network, description, innerImages: innerImages, opensExtents: opensExtents, sequences: sequences)
+            network, description, innerImages: innerImages, opensExtents: opensExtents, opensImages: opensImages,
+            sequences: sequences)
         do throws(ImportError) {
             return try translation.run()
         } catch {
@@ -49,7 +51,7 @@ package enum NetworkTranslator {
             // Some layers need known extents: retry with the default shapes.
             guard !sequences.isEmpty || description.inputs.contains(where: { $0.hasDefaultShape }) else { throw error }
             translation = NetworkTranslation(
-                network, description, innerImages: innerImages, opensExtents: false, sequences: [])
+                network, description, innerImages: innerImages, opensExtents: false, opensImages: false, sequences: [])
             return try translation.run()
         }
     }
@@ -63,6 +65,8 @@ struct NetworkTranslation {
     let innerImages: [String: ImageFeature.ColorSpace]
     /// True to leave extents open that requests may choose; false for the default shapes.
     let opensExtents: Bool
+    /// True to leave the sides of pictures open, too.
+    let opensImages: Bool
     /// The inputs that accept sequences of any length.
     let sequences: Set<String>
     /// The graph, or the body of the current loop.
@@ -84,12 +88,13 @@ struct NetworkTranslation {
 
     init(
         _ network: NeuralNetwork, _ description: InterfaceSpecification, innerImages: [String: ImageFeature.ColorSpace],
-        opensExtents: Bool, sequences: Set<String>
+        opensExtents: Bool, opensImages: Bool, sequences: Set<String>
     ) {
         self.network = network
         self.description = description
         self.innerImages = innerImages
         self.opensExtents = opensExtents
+        self.opensImages = opensImages
         self.sequences = sequences
     }
 
@@ -133,10 +138,10 @@ struct NetworkTranslation {
     private func parameter(for feature: FeatureSpecification) throws(Problem) -> Blob {
         switch feature.type {
         case .image(let image):
-            let shape = [1, image.colorSpace.channels, image.height, image.width]
-            guard shape.allSatisfy({ $0 > 0 && $0 <= 1 << 16 }) else {
+            guard [image.width, image.height].allSatisfy({ $0 > 0 && $0 <= 1 << 16 }) else {
                 throw Problem("unsupported image size of \(image.width) by \(image.height) pixels")
             }
+            let shape = image.shape(opens: opensExtents && opensImages)
             var value = graph.parameter(feature.name, type: .f32, shape: shape)
             if let space = innerImages[feature.name], space != image.colorSpace {
                 guard space.channels == image.colorSpace.channels else {
@@ -197,6 +202,7 @@ struct NetworkTranslation {
                 try graph.add(scaled, graph.floats(biases, shape: [biases.count, 1, 1])), isFolded: blob.isFolded)
         case .meanImage(let mean):
             guard let blob = blobs[feature.name] ?? nil else { return }
+            guard blob.value.staticShape != nil else { throw Problem("is for pictures of one size") }
             let shape = [1, image.colorSpace.channels, image.height, image.width]
             let constant = try located("meanImage") { () throws(Problem) in
                 try graph.floats(.f32, shape: shape, bytes: mean)

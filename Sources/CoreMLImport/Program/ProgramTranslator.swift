@@ -16,7 +16,10 @@ package struct ProgramTranslator {
     private let files: WeightFiles
 
     /// - Parameter opensExtents: true to leave extents open that requests may choose; false for the default shapes.
-    package init(_ description: InterfaceSpecification, files: WeightFiles, opensExtents: Bool = false) {
+    /// - Parameter opensImages: true to leave the sides of pictures open, too.
+    package init(
+        _ description: InterfaceSpecification, files: WeightFiles, opensExtents: Bool = false, opensImages: Bool = false
+    ) {
         self.files = files
         defaultFunction = description.defaultFunctionName.isEmpty ? "main" : description.defaultFunctionName
         let inputs =
@@ -27,7 +30,7 @@ package struct ProgramTranslator {
             case .multiArray(let array):
                 // A flexible input has its default shape, if the description has one.
                 shapes[input.name] = opensExtents || array.shape.isEmpty ? array.extents : array.shape
-            case .image(let image): shapes[input.name] = [1, image.colorSpace.channels, image.height, image.width]
+            case .image(let image): shapes[input.name] = image.shape(opens: opensExtents && opensImages)
             default: break
             }
         }

@@ -95,6 +95,11 @@ package struct ExtentRange: Sendable, Equatable {
         lower = try message?.integer(1) ?? 0
         upper = try message?.integer(2) ?? 0
     }
+
+    /// True if there is no upper limit: 0 is the value of a field that the file does not set.
+    var isUnlimited: Bool { upper <= 0 }
+    var isReversed: Bool { !isUnlimited && upper < lower }
+    func contains(_ extent: Int) -> Bool { extent >= lower && (isUnlimited || extent <= upper) }
 }
 
 /// The type of an image input or output, in pixels (FeatureTypes.proto: ImageFeatureType).
@@ -148,6 +153,47 @@ package struct ImageFeature: Sendable, Equatable {
             flexibility = .range(
                 width: try ExtentRange(range.message(1)), height: try ExtentRange(range.message(2)))
         }
+        try checkSizes()
+    }
+
+    /// Sets the size that the file leaves out: the first of the list, or the lower bounds. Throws for a range with
+    /// reversed bounds, and for a default that the file itself does not allow.
+    private mutating func checkSizes() throws(Problem) {
+        switch flexibility {
+        case .none: return
+        case .sizes(let sizes):
+            guard let first = sizes.first else { return }
+            if width == 0, height == 0 { (width, height) = (first.width, first.height) }
+            guard sizes.contains(where: { $0.width == width && $0.height == height }) else {
+                let list = sizes.prefix(20).map { "\($0.width) x \($0.height)" }.joined(separator: ", ")
+                throw Problem("the default size \(width) x \(height) is not one of its sizes: \(list)")
+            }
+        case .range(let across, let down):
+            for (name, range) in [("width", across), ("height", down)] where range.isReversed {
+                throw Problem("the range of the \(name) ends at \(range.upper), below its lower bound \(range.lower)")
+            }
+            if width == 0, height == 0 { (width, height) = (max(1, across.lower), max(1, down.lower)) }
+            for (name, side, range) in [("width", width, across), ("height", height, down)]
+            where !range.contains(side) {
+                let end = range.isUnlimited ? "without an upper bound" : "to \(range.upper)"
+                throw Problem("the default \(name) \(side) is outside its range, \(range.lower) \(end)")
+            }
+        }
+    }
+
+    /// The shape of its tensor: the default one, or with open extents.
+    func shape(opens: Bool) -> [Int?] { opens ? extents : [1, colorSpace.channels, height, width] }
+
+    /// The extents of its tensor, `[1, channels, height, width]`; nil for a side that requests may choose.
+    package var extents: [Int?] {
+        let isFree: (width: Bool, height: Bool) =
+            switch flexibility {
+            case .none: (false, false)
+            case .sizes(let sizes):
+                (sizes.contains { $0.width != width }, sizes.contains { $0.height != height })
+            case .range(let across, let down): (across.lower != across.upper, down.lower != down.upper)
+            }
+        return [1, colorSpace.channels, isFree.height ? nil : height, isFree.width ? nil : width]
     }
 }
 
@@ -223,9 +269,12 @@ package struct ArrayFeature: Sendable, Equatable {
 }
 
 extension FeatureSpecification {
-    /// True for an array with open extents that has a default shape.
+    /// True for an array or a picture with open extents that has a default shape.
     var hasDefaultShape: Bool {
-        guard case .multiArray(let array) = type, array.flexibility != .none else { return false }
-        return !array.shape.isEmpty
+        switch type {
+        case .multiArray(let array): array.flexibility != .none && !array.shape.isEmpty
+        case .image(let image): image.extents.contains(nil)
+        default: false
+        }
     }
 }

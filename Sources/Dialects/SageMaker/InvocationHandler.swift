@@ -10,6 +10,7 @@ package import WireFormats
 package enum InvocationHandler {
     package static func prediction(_ call: Call) throws(ServiceError) -> PredictionCall {
         let (name, version) = try attributes(call.head)
+        try call.checkDeclaredFrame()
         return PredictionCall(
             call, name: name ?? call.path.name, version: version ?? call.path.version, unnamed: .any,
             answersTaughtModels: ClassifyTask.answersTaughtModels
@@ -32,7 +33,9 @@ package enum InvocationHandler {
             return try await PredictHandler.answer(request, call, choice, takesList: true)
         }
         if choice.taught != nil { return try await ClassifyTask.prediction(call).answer(request, choice) }
-        let model = try await choice.model(in: call.parts.repository, deadline: call.deadline(of: request))
+        let (model, wait) = try await choice.model(in: call.parts.repository, deadline: call.deadline(of: request))
+        var choice = choice
+        choice.loadWait = wait
         let prediction =
             if model.isImageClassifier { try ClassifyTask.prediction(call) } else if let task = model.tasks.first {
                 try ObserveTask.prediction(call, task)

@@ -79,10 +79,8 @@ struct InstanceReader {
 
     private func element(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
         switch (input.kind, try scanner.kind()) {
-        case (.image, .object): return .image(EncodedImage(try base64(&scanner)))
-        // JSON's strings cannot hold a picture's bytes, so the string is base64 text.
-        case (.image, .string):
-            return .image(EncodedImage(try scanner.base64 { mistake("a picture as {\"b64\": \"...\"}", $0) }))
+        // JSON's strings cannot hold a picture's bytes, so a string is base64 text.
+        case (.image, _): return .image(try PictureValueReader(name: input.name).read(&scanner))
         case (.text, .string): return .string(try scanner.string())
         case (.text, .object):
             guard let text = String(validating: try base64(&scanner), as: UTF8.self) else {
@@ -92,9 +90,7 @@ struct InstanceReader {
         case (.string, .object): return try raw(try base64(&scanner))
         case (.string, .string): return try raw(Array(try scanner.string().utf8))
         case (_, let kind):
-            throw mistake(
-                input.kind == .image ? "a picture as {\"b64\": \"...\"}" : input.kind == .text ? "a string" : "numbers",
-                kind.rawValue)
+            throw mistake(input.kind == .text ? "a string" : "numbers", kind.rawValue)
         }
     }
 

@@ -15,7 +15,7 @@ extension EngineOutputs {
 
 /// Runs one inference at a time. The holder owns it exclusively until it is returned to its pool.
 public protocol InferRequest: AnyObject, EngineOutputs {
-    /// Sets a tensor as an input, without copying it.
+    /// Sets a tensor as an input of the next inference, without copying it; later inferences need not keep it.
     func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError)
 
     /// Starts the inference and returns. If this does not throw, `completion` is called exactly once, on a thread of

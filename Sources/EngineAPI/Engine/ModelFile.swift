@@ -49,12 +49,18 @@ public struct ModelSource: Sendable, Hashable {
     }
 }
 
-/// The preferred engine for a model, and the path of its library.
+/// The preferred engine for a model, and the paths of the engines' libraries.
 public struct EngineRequest: Sendable, Hashable {
     /// The engine.
     public var preference = EnginePreference.auto
-    /// The path of ONNX Runtime's library; empty for the one included with Ocelli.
-    public var library = ""
+    /// True if a file that the preferred engine does not read is refused; false if such a file runs as with `auto`.
+    package var isRequired = false
+    /// True to run an ONNX file with open axes on ONNX Runtime with `auto`, where it is installed: OpenVINO gives each
+    /// layer memory of its own for the largest input so far, and keeps it.
+    package var savesMemory = false
+    /// The path of an engine's library, for engines that are opened at run time; without an entry, or with an empty
+    /// one, the library included with Ocelli.
+    public var libraries: [EnginePreference: String] = [:]
 
     /// The default engine.
     public init() {}
@@ -90,6 +96,6 @@ package enum OutputForm: Sendable {
     case tensor
     /// Numbers in memory, a row of them for each item, with one for each of these labels.
     case labelled(ClassLabelList)
-    /// Strings, a dictionary or a sequence: a ``FeatureValue``.
-    case values
+    /// A ``FeatureValue``: strings, or for a composition a dictionary or a sequence.
+    case values(ValueComposition?)
 }

@@ -10,9 +10,9 @@ package enum ONNXGraph {
         var attributes: [Range<Int>] = []
     }
 
-    /// An attribute that is text, or a list of integers or texts.
+    /// An attribute that is an integer, text, or a list of integers or texts.
     package struct Attribute {
-        package var name = "", text: String?
+        package var name = "", integer: Int64?, text: String?
         var integers: [Int64] = [], texts: [String] = []
     }
 
@@ -32,6 +32,29 @@ package enum ONNXGraph {
                 try take(try node(range, source))
             }
         }
+    }
+
+    /// True if an input of the main graph has elements of this type (TensorProto.DataType); false in a damaged file.
+    package static func hasInput(of type: UInt64, _ source: ByteSource) -> Bool {
+        // ModelProto.graph, GraphProto.input, ValueInfoProto.type, TypeProto.tensor_type, Tensor.elem_type.
+        func find(_ path: ArraySlice<Int>, _ range: Range<Int>) -> Bool {
+            var walk = ProtobufWalk(source, range)
+            while let field = (try? walk.next()) ?? nil {
+                guard field.number == path.first ?? 1 else { continue }
+                switch field.value {
+                case .bytes(let part) where !path.isEmpty: if find(path.dropFirst(), part) { return true }
+                case .varint(let value) where path.isEmpty: if value == type { return true }
+                default: break
+                }
+            }
+            return false
+        }
+        return find([7, 11, 2, 1], 0..<source.count)
+    }
+
+    /// The integer attribute of a node; nil if the node does not have it, or in a damaged file.
+    package static func integer(_ name: String, of node: Node, _ source: ByteSource) -> Int64? {
+        node.attributes.lazy.compactMap { try? attribute($0, source) }.first { $0.name == name }?.integer
     }
 
     package static func node(_ range: Range<Int>, _ source: ByteSource) throws(FormatError) -> Node {
@@ -57,6 +80,7 @@ package enum ONNXGraph {
             guard attribute.integers.count + attribute.texts.count < maximumValues else { break }
             switch (field.number, field.value) {
             case (1, .bytes(let part)): attribute.name = try text(part, source)
+            case (3, .varint(let value)): attribute.integer = Int64(bitPattern: value)
             case (4, .bytes(let part)): attribute.text = try text(part, source)
             case (8, .varint(let value)): attribute.integers.append(Int64(bitPattern: value))
             case (8, .bytes(let part)):

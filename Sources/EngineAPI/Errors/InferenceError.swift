@@ -1,5 +1,6 @@
 public import FlowControl
 public import ImagePipeline
+internal import SystemSupport
 
 /// The reason a model could not be loaded or a prediction failed. Each case names the object, and the expected and
 /// found values; InferenceService maps them to HTTP in one place.
@@ -40,13 +41,17 @@ public enum InferenceError: Error, Sendable {
         return false
     }
 
+    /// The maximum number of names that a misspelt one is compared with: requests of unknown models must cost little.
+    private static let maximumCompared = 200
+
     /// A message for the user.
     public var message: String {
         switch self {
         case .invalidInput(let name, let reason): "input \"\(name)\": \(reason)"
         case .unsupported(let model, let reason): "model \"\(model)\" \(reason)"
         case .modelNotFound(let name, let known):
-            "unknown model \"\(name)\"; " + (known.isEmpty ? "no model is loaded" : "available: \(known.listed)")
+            "unknown model \"\(name)\"\(Spelling.hint(for: name, among: known.prefix(Self.maximumCompared))); "
+                + (known.isEmpty ? "no model is loaded" : "available: \(known.listed)")
         case .versionNotFound(let name, let version, let known):
             "model \"\(name)\" has no version \"\(version)\"; available: \(known.listed)"
         case .modelNotReady(let name, let reason): "model \"\(name)\" is not ready: \(reason)"

@@ -45,6 +45,7 @@ extension ElementType {
         switch self {
         case .uint8: .uint8
         case .int8: .int8
+        case .int32: .int32
         case .float16: .float16
         case .float32: .float32
         default: nil

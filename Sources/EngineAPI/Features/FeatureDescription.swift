@@ -36,6 +36,8 @@ public struct FeatureDescription: Sendable {
     package private(set) var takesMissing = false
     /// A valid value for an input for which zeros are not valid: a string, a category. For measurements.
     package private(set) var sample: FeatureValue?
+    /// The composition of an output that is no tensor; nil for a tensor.
+    package private(set) var composition: ValueComposition?
     /// True if the bundle opens the batch axis that the file fixes at one (`runtime.batch`).
     private(set) var opensBatch = false
 
@@ -105,6 +107,13 @@ public struct FeatureDescription: Sendable {
         return result
     }
 
+    /// A copy of an output that is composed so.
+    package func composed(_ composition: ValueComposition?) -> FeatureDescription {
+        var result = self
+        result.composition = composition
+        return result
+    }
+
     /// A copy with an open batch axis.
     package var openingBatch: FeatureDescription {
         var opened = self
@@ -117,6 +126,16 @@ public struct FeatureDescription: Sendable {
     public var isBatchOpen: Bool {
         (opensBatch || fileShape.dimensions.first == Shape.dynamic) && shape.dimensions.first == 1
     }
+}
+
+/// The composition of an output that is no tensor.
+package enum ValueComposition: Sendable, Hashable {
+    /// A sequence of tensors with elements of this type, each of its own shape.
+    case tensors(ElementType)
+    /// A sequence of maps from keys to numbers, one for each row.
+    case maps
+    /// One map from keys to numbers.
+    case map
 }
 
 /// The conversion of a picture to a tensor (Core ML's `MLImageConstraint`).
@@ -251,4 +270,6 @@ public enum FeatureKind: String, Sendable, CaseIterable {
     case text
     /// Numbers by key (Core ML files).
     case dictionary
+    /// A depth for each pixel of the picture (outputs).
+    case depth
 }

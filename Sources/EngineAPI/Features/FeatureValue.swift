@@ -18,6 +18,8 @@ public enum FeatureValue: Sendable {
     case sequence([FeatureValue])
     /// Numbers by label, in the order of the model's labels: the value of a labelled output.
     case dictionary([LabeledValue])
+    /// A depth for each pixel of the picture.
+    case depth(DepthMap)
 
     /// A description of the kind of value, for error messages.
     public var kind: String {
@@ -31,6 +33,7 @@ public enum FeatureValue: Sendable {
         case .strings(let array): "strings of shape \(array.shape)"
         case .sequence: "a sequence"
         case .dictionary: "a dictionary"
+        case .depth: "a depth map"
         }
     }
 }

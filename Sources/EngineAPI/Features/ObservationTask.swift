@@ -1,6 +1,6 @@
 /// A task that a model can perform on a picture. The raw values are the last segments of the routes.
 package enum ObservationTask: String, Sendable, CaseIterable {
-    case detect, segment, keypoints, embed
+    case detect, segment, keypoints, embed, read
 
     /// The `type` in model.json of an output for this task.
     package var outputType: String {
@@ -9,6 +9,7 @@ package enum ObservationTask: String, Sendable, CaseIterable {
         case .segment: "mask"
         case .keypoints: "keypoints"
         case .embed: "embedding"
+        case .read: "text"
         }
     }
 
@@ -19,6 +20,7 @@ package enum ObservationTask: String, Sendable, CaseIterable {
         case .segment: "a mask"
         case .keypoints: "keypoints"
         case .embed: "an embedding"
+        case .read: "text"
         }
     }
 }

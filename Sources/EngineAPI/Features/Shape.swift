@@ -36,6 +36,16 @@ public struct Shape: Sendable, Hashable, ExpressibleByArrayLiteral, CustomString
         Array(dimensions.drop { $0 == 1 || $0 == Self.dynamic })
     }
 
+    /// Height and width of a tensor with one number for each position: `[h, w]`, `[1, h, w]`, `[1, 1, h, w]` or
+    /// `[1, h, w, 1]`, where the first 1 may be dynamic; nil for other shapes.
+    package var plane: (height: Int, width: Int)? {
+        var extents = dimensions
+        if extents.count == 4, extents[3] == 1, extents[1] != 1 { extents.removeLast() }
+        if extents.count > 2, extents[0] == 1 || extents[0] == Self.dynamic { extents.removeFirst() }
+        if extents.count == 3, extents[0] == 1 { extents.removeFirst() }
+        return extents.count == 2 && !extents.contains(0) ? (extents[0], extents[1]) : nil
+    }
+
     /// The usual notation: `[1,224,224,3]`, with `-1` for a dynamic axis.
     public var description: String {
         "[" + dimensions.map(String.init).joined(separator: ",") + "]"

@@ -28,7 +28,7 @@ package struct CoreMLFile {
                     "is a compiled model (.mlmodelc), which only Apple's systems can read: serve the .mlmodel or .mlpackage "
                         + "that it was compiled from")
             }
-            let file = path.hasEnding(ModelFormat.package) ? try Self.modelFile(ofPackage: path) : path
+            let file = try Self.modelFile(path)
             let place = path.hasEnding(ModelFormat.package) ? String(file.dropFirst(path.count + 1)) : ""
             let bytes = try located(place) { () throws(Problem) in try Self.read(file) }
             specification = try ModelSpecification(bytes)
@@ -38,11 +38,22 @@ package struct CoreMLFile {
         }
     }
 
+    /// The path of the model's message: the file itself, or the one that a package's manifest names. Blocks.
+    package static func modelPath(_ path: String) throws(ImportError) -> String {
+        do throws(Problem) {
+            return try modelFile(path)
+        } catch {
+            throw ImportError([error])
+        }
+    }
+
+    private static func modelFile(_ path: String) throws(Problem) -> String {
+        path.hasEnding(ModelFormat.package) ? try modelFile(ofPackage: path) : path
+    }
+
     /// The description at the beginning of the file; nil if it cannot be read. Reads a part of the file: blocks.
     package static func description(ofFileAt path: String) -> InterfaceSpecification? {
-        guard let file = path.hasEnding(ModelFormat.package) ? try? modelFile(ofPackage: path) : path else {
-            return nil
-        }
+        guard let file = try? modelFile(path) else { return nil }
         guard let head = try? OpenFile(file).bytes(0..<1 << 20), !head.isEmpty else { return nil }
         return .peek(Bytes(head))
     }

@@ -53,7 +53,8 @@ package struct CoreMLImporter {
         _ step: ModelSteps.GraphStep, file: CoreMLFile, folders: [String], takesSequences: Bool = false
     ) throws(ImportError) -> (model: any ModelFile, facts: CoreMLFacts) {
         var translated = try TranslatedGraph(
-            step.specification, files: file.weights, innerImages: step.innerImages, takesSequences: takesSequences)
+            step.specification, files: file.weights, innerImages: step.innerImages, opensImages: takesSequences,
+            takesSequences: takesSequences)
         let description = step.specification.description
         do throws(EngineError) {
             var model: any ModelFile

@@ -225,6 +225,11 @@ final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
         case .string, .image:
             throw EngineError(kind: .failure, operation: "read output \"\(port.name)\"", detail: "it is \(data.kind)")
         }
+        if port.elementType == .int64, let fraction = values.first(where: { Int64(exactly: $0) == nil }) {
+            throw EngineError(
+                kind: .failure, operation: "read output \"\(port.name)\"",
+                detail: "the file declares an integer, and the model gives \(fraction)")
+        }
         // A picture keeps the shape of its port.
         if port.shape.isStatic, port.shape.elementCount == values.count { shape = port.shape.dimensions }
         let bytes = UnsafeMutableRawBufferPointer.allocate(

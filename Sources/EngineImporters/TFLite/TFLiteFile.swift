@@ -1,4 +1,4 @@
-internal import EngineAPI
+package import EngineAPI
 internal import FileFormats
 internal import FoundationEssentials
 internal import Glibc
@@ -24,6 +24,17 @@ package enum TFLiteFile {
         }
     }
 
+    /// The bytes that LiteRT may be given.
+    /// - Throws: the reason it may not be given the file.
+    package static func forLiteRT(_ bytes: [UInt8]) throws(EngineError) -> [UInt8] {
+        do throws(JudgingError) {
+            return try LiteRTFile.bytes(of: bytes)
+        } catch {
+            throw EngineError(
+                kind: .invalidModel, operation: "read the model file with LiteRT", detail: error.reason)
+        }
+    }
+
     /// The split of a file at its first non-maximum suppression; nil for a file without one.
     static func suppression(_ bytes: [UInt8]) throws(EngineError) -> SuppressionSplit? {
         do throws(DetectionOperator.Unreadable) {
@@ -34,7 +45,7 @@ package enum TFLiteFile {
     }
 
     /// Calls `body` with the path of a file with these bytes, which is removed afterwards.
-    static func withTemporaryFile<R>(
+    package static func withTemporaryFile<R>(
         _ bytes: [UInt8], _ body: (String) throws(EngineError) -> R
     ) throws(EngineError) -> R {
         try TemporaryFolder.with { (folder) throws(EngineError) in

@@ -1,8 +1,9 @@
 package import JSON
 
 /// Reads the subset of YAML that exporters write: block mappings and sequences, plain and quoted scalars (which may
-/// continue on the next line), flow lists and mappings, comments. Anchors, aliases, tags, block scalars (`|`, `>`) and
-/// multiple documents are refused with their line, so that the text cannot expand.
+/// continue on the next line), flow lists and mappings, comments, anchors and aliases of block values. Tags, block
+/// scalars (`|`, `>`) and multiple documents are refused with their line. Aliases are bounded, so that the text cannot
+/// expand.
 package struct YAMLSubset {
     private struct Line {
         let number: Int
@@ -10,8 +11,11 @@ package struct YAMLSubset {
         let text: String
     }
 
-    private let lines: [Line]
+    private var lines: [Line]
     private var index = 0
+    private var anchors: [String: JSONValue] = [:]
+    /// The number of values that aliases may still stand for.
+    private var aliased = 100_000
 
     package static let maximumBytes = 16 << 20
     private static let maximumDepth = 16
@@ -61,7 +65,10 @@ package struct YAMLSubset {
 
     private var line: Line? { index < lines.count ? lines[index] : nil }
 
-    private static func isItem(_ text: String) -> Bool { text == "-" || text.hasPrefix("- ") }
+    // By bytes: a space and a combining mark behind it are one character.
+    private static func isItem(_ text: String) -> Bool {
+        text.utf8.elementsEqual("-".utf8) || text.utf8.starts(with: "- ".utf8)
+    }
 
     private mutating func block(indent: Int, depth: Int) throws(FormatError) -> JSONValue {
         guard depth <= Self.maximumDepth else { throw mistake("is nested more than \(Self.maximumDepth) deep") }
@@ -72,11 +79,16 @@ package struct YAMLSubset {
     private mutating func sequence(_ indent: Int, _ depth: Int) throws(FormatError) -> JSONValue {
         var elements: [JSONValue] = []
         while let line, line.indent == indent, Self.isItem(line.text) {
-            let rest = String(line.text.dropFirst(line.text == "-" ? 1 : 2)).trimmed
-            if Self.keyEnd(rest) != nil, !rest.hasPrefix("{"), !rest.hasPrefix("[") {
-                throw mistake("mappings in a list are not supported")
+            let rest = String(decoding: line.text.utf8.dropFirst(), as: UTF8.self).trimmed
+            let isFlow = rest.utf8.first.map { "{[".utf8.contains($0) } ?? false
+            if Self.isItem(rest) || Self.keyEnd(rest) != nil && !isFlow {
+                // A mapping or a list begins behind the dash, at the indentation of its further lines.
+                let inner = indent + line.text.utf8.count - rest.utf8.count
+                lines[index] = Line(number: line.number, indent: inner, text: rest)
+                elements.append(try block(indent: inner, depth: depth + 1))
+            } else {
+                elements.append(try value(rest, indent: indent, depth: depth, inSequence: true))
             }
-            elements.append(try value(rest, indent: indent, depth: depth, inSequence: true))
         }
         return .array(elements)
     }
@@ -130,18 +142,15 @@ package struct YAMLSubset {
         _ rest: String, indent: Int, depth: Int, inSequence: Bool
     ) throws(FormatError) -> JSONValue {
         guard let first = rest.utf8.first, first != UInt8(ascii: "#") else {
-            index += 1
-            guard let next = line else { return .null }
-            if next.indent > indent { return try block(indent: next.indent, depth: depth + 1) }
-            // The list of a mapping may have the indentation of its key.
-            if !inSequence, next.indent == indent, Self.isItem(next.text) { return try sequence(indent, depth + 1) }
-            return .null
+            return try below(indent: indent, depth: depth, inSequence: inSequence)
         }
-        if "&*!|>%@`".utf8.contains(first) {
-            let what =
-                ["&": "anchors", "*": "aliases", "!": "tags"][rest.prefix(1)]
-                ?? "values that begin with \"\(rest.prefix(1))\""
-            throw mistake("\(what) are not supported")
+        switch first {
+        case UInt8(ascii: "&"): return try anchored(rest, indent: indent, depth: depth, inSequence: inSequence)
+        case UInt8(ascii: "*"): return try alias(rest, depth: depth)
+        case UInt8(ascii: "!"): throw mistake("tags are not supported")
+        case _ where "|>%@`".utf8.contains(first):
+            throw mistake("values that begin with \"\(rest.prefix(1))\" are not supported")
+        default: break
         }
         let start = index
         var text = rest
@@ -184,6 +193,58 @@ package struct YAMLSubset {
         default:
             let word = Self.withoutComment(text)
             return PlainScalar.value(word) ?? .string(word)
+        }
+    }
+
+    /// Reads a value that begins on the next line.
+    private mutating func below(indent: Int, depth: Int, inSequence: Bool) throws(FormatError) -> JSONValue {
+        index += 1
+        guard let next = line else { return .null }
+        if next.indent > indent { return try block(indent: next.indent, depth: depth + 1) }
+        // The list of a mapping may have the indentation of its key.
+        if !inSequence, next.indent == indent, Self.isItem(next.text) { return try sequence(indent, depth + 1) }
+        return .null
+    }
+
+    /// Reads a value with an anchor before it.
+    private mutating func anchored(
+        _ rest: String, indent: Int, depth: Int, inSequence: Bool
+    ) throws(FormatError) -> JSONValue {
+        let name = Self.anchorName(rest),
+            behind = String(decoding: rest.utf8.dropFirst(1 + name.utf8.count), as: UTF8.self).trimmed
+        guard !name.isEmpty, behind.utf8.first != UInt8(ascii: "&") else {
+            throw mistake("expected the name of an anchor and its value, found \"\(rest.prefix(40))\"")
+        }
+        let value = try value(behind, indent: indent, depth: depth, inSequence: inSequence)
+        anchors[name] = value
+        return value
+    }
+
+    /// Reads an alias.
+    private mutating func alias(_ rest: String, depth: Int) throws(FormatError) -> JSONValue {
+        let name = Self.anchorName(rest)
+        guard "*" + name == Self.withoutComment(rest), let value = anchors[name] else {
+            throw mistake("expected the name of an anchor above, found \"\(rest.prefix(40))\"")
+        }
+        try count(value, depth: depth)
+        index += 1
+        return value
+    }
+
+    /// The name of an anchor behind `&` or `*`.
+    private static func anchorName(_ text: String) -> String {
+        String(text.dropFirst().prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == "-") })
+    }
+
+    /// Counts the values that an alias stands for, and checks their depth.
+    private mutating func count(_ value: JSONValue, depth: Int) throws(FormatError) {
+        aliased -= 1
+        guard aliased >= 0 else { throw mistake("aliases stand for too many values") }
+        guard depth <= Self.maximumDepth else { throw mistake("is nested more than \(Self.maximumDepth) deep") }
+        switch value {
+        case .array(let elements): for element in elements { try count(element, depth: depth + 1) }
+        case .object(let members): for member in members.values { try count(member, depth: depth + 1) }
+        default: break
         }
     }
 
@@ -281,10 +342,11 @@ package struct YAMLSubset {
 extension String {
     /// The text without white space at both ends.
     package var trimmed: String {
-        var view = Substring(self)
-        while let first = view.utf8.first, first <= 0x20 { view = view.dropFirst() }
-        while let last = view.utf8.last, last <= 0x20 { view = view.dropLast() }
-        return String(view)
+        // By bytes: a space and a combining mark behind it are one character.
+        var view = utf8[...]
+        while let first = view.first, first <= 0x20 { view = view.dropFirst() }
+        while let last = view.last, last <= 0x20 { view = view.dropLast() }
+        return String(Substring(view))
     }
 
     /// The first occurrence of an ASCII text.

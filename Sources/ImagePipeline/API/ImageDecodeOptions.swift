@@ -2,8 +2,10 @@
 public struct ImageDecodeOptions: Sendable, Hashable {
     /// The crop and scale mode; nil for that of the specification.
     public var cropAndScale: CropAndScale?
-    /// Use the pixels as stored, without the orientation.
-    public var ignoreOrientation: Bool
+    /// The size of the tensor, for a model with a usual size and others; nil for the usual one.
+    public var size: ImageSize?
+    /// The orientation of the stored picture.
+    public var orientation: ImageOrientation
     /// Decode JPEG at its full size instead of the smallest multiple of an eighth that covers the target: slower, but
     /// equal to Pillow's resampling of the full picture.
     public var fullDecode: Bool
@@ -16,9 +18,11 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     package var decodesAllPixels = false
 
     /// Creates options.
-    public init(cropAndScale: CropAndScale? = nil, ignoreOrientation: Bool = false, fullDecode: Bool = false) {
+    public init(
+        cropAndScale: CropAndScale? = nil, orientation: ImageOrientation = .apply, fullDecode: Bool = false
+    ) {
         self.cropAndScale = cropAndScale
-        self.ignoreOrientation = ignoreOrientation
+        self.orientation = orientation
         self.fullDecode = fullDecode
     }
 }

@@ -16,10 +16,16 @@ public enum ImageError: Error, Sendable, Hashable {
     case corrupt(String)
     /// The header announces more pixels than the limit.
     case tooLarge(pixels: Int, limit: Int, width: Int, height: Int)
+    /// The description of a raw frame is not valid, or does not fit its bytes; with the details.
+    case invalidFrame(String)
+    /// The order of a raw frame's pixels is not supported; with its name.
+    case unsupportedFrame(String)
     /// A side is longer than the limit, although the picture has few pixels.
     case sideTooLong(limit: Int, width: Int, height: Int)
     /// Decoding would take more memory than the limit: interlaced or progressive pictures are held as a whole.
     case tooMuchMemory(bytes: Int, limit: Int, reason: String)
+    /// An answer of the picture's size would take more memory than all answers may.
+    case answerTooLarge(bytes: Int, limit: Int, width: Int, height: Int)
     /// A JPEG with more scans than the limit.
     case tooManyScans(limit: Int)
     /// The specification of the tensor is inconsistent: an error of the caller, not of the picture.
@@ -51,12 +57,19 @@ extension ImageError {
             return "the picture is truncated: \(detail)"
         case .corrupt(let detail):
             return "the picture cannot be decoded: \(detail)"
+        case .invalidFrame(let detail):
+            return "the raw frame is not valid: \(detail)"
+        case .unsupportedFrame(let name):
+            return "raw frames of format \"\(name.prefix(60))\" are not read; expected \(RawFrame.Format.list)"
         case .tooLarge(let pixels, let limit, let width, let height):
             return "the picture has \(width) x \(height) = \(pixels) pixels; the limit is \(limit)"
         case .sideTooLong(let limit, let width, let height):
             return "the picture has \(width) x \(height) pixels; the limit of each side is \(limit)"
         case .tooMuchMemory(let bytes, let limit, let reason):
             return "decoding the picture would take \(bytes) bytes of memory (\(reason)); the limit is \(limit)"
+        case .answerTooLarge(let bytes, let limit, let width, let height):
+            return
+                "the answer has \(width) x \(height) pixels, which take \(bytes) bytes, and a third more as text in JSON; the limit of all answers is \(limit): send a smaller picture"
         case .tooManyScans(let limit):
             return "the JPEG has more than \(limit) scans"
         case .invalidSpec(let detail):
@@ -80,7 +93,10 @@ extension ImageError {
         case .empty: "empty"
         case .truncated: "truncated"
         case .corrupt: "corrupt"
+        case .invalidFrame: "invalid_frame"
+        case .unsupportedFrame: "unsupported_frame"
         case .tooLarge, .sideTooLong: "too_large"
+        case .answerTooLarge: "answer_too_large"
         case .tooMuchMemory: "too_much_memory"
         case .tooManyScans: "too_many_scans"
         case .invalidSpec: "invalid_spec"

@@ -1,13 +1,15 @@
 extension ImageFormat {
     /// The codecs of this process; `confined` is a separate process (``PixelImage``), for formats with libraries that
     /// are too large to be trusted with hostile pictures.
-    enum Codec { case jpeg, png, webp, confined }
+    enum Codec { case jpeg, png, webp, pnm, raw, confined }
 
     var codec: Codec {
         switch self {
         case .jpeg: .jpeg
         case .png: .png
         case .webp: .webp
+        case .pbm, .pgm, .ppm, .pam: .pnm
+        case .raw: .raw
         case .heic, .avif, .tiff, .gif, .bmp, .jxl: .confined
         }
     }
@@ -27,6 +29,11 @@ extension ImageFormat {
         case .gif: "GIF"
         case .bmp: "BMP"
         case .jxl: "JPEG XL"
+        case .pbm: "PBM"
+        case .pgm: "PGM"
+        case .ppm: "PPM"
+        case .pam: "PAM"
+        case .raw: "raw"
         }
     }
 
@@ -42,6 +49,11 @@ extension ImageFormat {
         case .gif: [".gif"]
         case .bmp: [".bmp"]
         case .jxl: [".jxl"]
+        case .pbm: [".pbm"]
+        case .pgm: [".pgm"]
+        case .ppm: [".ppm", ".pnm"]
+        case .pam: [".pam"]
+        case .raw: []
         }
     }
 
@@ -54,12 +66,24 @@ extension ImageFormat {
         return allEndings.contains { lower.hasSuffix($0) }
     }
 
-    /// The media type, as registered with IANA.
-    public var mediaType: String { "image/" + rawValue }
+    /// The media type, as registered with IANA, or by netpbm's and GStreamer's custom.
+    public var mediaType: String {
+        switch self {
+        case .pbm: "image/x-portable-bitmap"
+        case .pgm: "image/x-portable-graymap"
+        case .ppm: "image/x-portable-pixmap"
+        case .pam: "image/x-portable-arbitrarymap"
+        case .raw: "video/x-raw"
+        default: "image/" + rawValue
+        }
+    }
 
-    /// All formats as text: "JPEG, PNG or WebP".
+    /// The formats of files: all but raw frames.
+    package static let files = allCases.filter { $0 != .raw }
+
+    /// The formats of files as text: "JPEG, PNG or WebP".
     public static let list: String = {
-        let titles = allCases.map(\.title)
+        let titles = files.map(\.title)
         return titles.dropLast().joined(separator: ", ") + " or " + (titles.last ?? "")
     }()
 }

@@ -6,8 +6,8 @@ public struct ImageInfo: Sendable, Hashable, Codable {
     public let width: Int
     /// Rows as stored, like `width`.
     public let height: Int
-    /// The EXIF orientation, 1 to 8; 1 if it is missing or invalid.
-    public let orientation: Int
+    /// The orientation, 1 to 8 as in EXIF: that in the file (1 if it is missing or invalid), or the one that is used.
+    public var orientation: Int
 
     /// Creates the description of a picture.
     public init(format: ImageFormat, width: Int, height: Int, orientation: Int) {
@@ -15,5 +15,12 @@ public struct ImageInfo: Sendable, Hashable, Codable {
         self.width = width
         self.height = height
         self.orientation = orientation
+    }
+
+    /// A copy of the header, with the orientation that is used.
+    public func oriented(_ orientation: ImageOrientation) -> ImageInfo {
+        var info = self
+        info.orientation = orientation.used(of: info.orientation)
+        return info
     }
 }

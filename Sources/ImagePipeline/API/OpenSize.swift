@@ -9,6 +9,29 @@ public struct OpenSize: Sendable, Hashable, Codable {
     public var minimum: ImageSize, maximum: ImageSize
     /// The number of which each side of the tensor is a multiple.
     public var multiple: ImageSize
+    /// The size of the tensor if the request does not choose another one, whatever the picture's size; nil if the
+    /// picture determines it.
+    public var usual: ImageSize?
+    /// The only sizes, if ``usual`` is one of a list; otherwise nil.
+    public var choices: [ImageSize]?
+    /// The scaling of the picture; nil keeps its size if that is within the limits.
+    public var rule: Rule?
+    /// The maximum number of the tensor's pixels with a ``rule``; nil for no other limit than that of the sides.
+    public var maximumPixels: Int?
+
+    /// A scaling by which readers of text choose the size of a tensor.
+    public enum Rule: Sendable, Hashable, Codable {
+        /// The shorter side is enlarged to a length; pictures are not reduced. Each side is then changed to the nearest
+        /// multiple, halves to even multiples.
+        case shorterSide(Int)
+        /// The longer side is reduced to a length; pictures are not enlarged. The sides are then changed likewise.
+        case longerSide(Int)
+        /// The picture is a line of text: it is scaled to the tensor's height, and in width by the same factor, but to
+        /// no more than the maximum. With `scaleFit` the width is rounded up to whole pixels, the tensor's is the next
+        /// multiple, or that of the request, and the rest is margin. With `scaleFill` it is rounded to the nearest
+        /// multiple, with `centerCrop` down.
+        case line
+    }
 
     /// Creates sizes within limits. `validate` refuses sides of 0 or less, and limits with no multiple between them.
     public init(
@@ -67,15 +90,56 @@ public struct OpenSize: Sendable, Hashable, Codable {
         return "\(text(minimum)) to \(text(maximum))\(steps)"
     }
 
+    /// True if a request may choose this size, of those with a ``usual`` one.
+    public func allows(_ size: ImageSize) -> Bool {
+        if let choices { return choices.contains(size) }
+        return (minimum.width...max(minimum.width, maximum.width)).contains(size.width)
+            && (minimum.height...max(minimum.height, maximum.height)).contains(size.height)
+    }
+
+    /// The sizes that a request may choose, as text, width first: `24x16, 48x32`, or `8x8 to 64x64`.
+    public var choice: String {
+        func text(_ size: ImageSize) -> String { "\(size.width)x\(size.height)" }
+        if let choices { return choices.map(text).joined(separator: ", ") }
+        return "\(text(minimum)) to \(text(maximum))"
+    }
+
     /// The size of the tensor for a displayed picture that is stretched to it; nil for an empty picture.
     public func tensor(width: Int, height: Int) -> ImageSize? {
-        sizes(width: width, height: height, mode: .scaleFill)?.tensor
+        if let choices {
+            let own = ImageSize(width: width, height: height)
+            return choices.contains(own) ? own : usual
+        }
+        return sizes(width: width, height: height, mode: .scaleFill)?.tensor
     }
 
     /// The sizes of the tensor and of the scaled picture, for a displayed picture.
-    func sizes(width: Int, height: Int, mode: CropAndScale) -> (tensor: ImageSize, picture: ImageSize)? {
+    /// - Parameter asked: the tensor's size that the request chooses for a line; ignored otherwise.
+    func sizes(
+        width: Int, height: Int, mode: CropAndScale, asked: ImageSize? = nil
+    ) -> (tensor: ImageSize, picture: ImageSize)? {
         guard width > 0, height > 0, let (x, y) = sides else { return nil }
         let (across, down) = (Double(width), Double(height))
+        switch rule {
+        case .shorterSide(let side):
+            let tensor = stretched(width, height, by: max(1, Double(side) / min(across, down)), x, y)
+            return (tensor, tensor)
+        case .longerSide(let side):
+            let tensor = stretched(width, height, by: min(1, Double(side) / max(across, down)), x, y)
+            return (tensor, tensor)
+        case .line:
+            let rounding: FloatingPointRoundingRule =
+                switch mode {
+                case .scaleFit: .up
+                case .scaleFill: .toNearestOrAwayFromZero
+                case .centerCrop: .down
+                }
+            let length = min((Double(y.last) * across / down).rounded(rounding), Double(x.last))
+            let own = max(1, Int(length)), width = x.tensor(asked?.width ?? own, mode)
+            let tensor = ImageSize(width: width, height: y.last)
+            return (tensor, mode == .scaleFit ? ImageSize(width: min(own, width), height: y.last) : tensor)
+        case nil: break
+        }
         let last = min(Double(x.last) / across, Double(y.last) / down)
         let first = max(Double(x.first) / across, Double(y.first) / down)
         // A picture too thin for both limits stays below the maximum.
@@ -85,5 +149,28 @@ public struct OpenSize: Sendable, Hashable, Codable {
         }
         let picture = ImageSize(width: scaled(across, x), height: scaled(down, y))
         return (ImageSize(width: x.tensor(picture.width, mode), height: y.tensor(picture.height, mode)), picture)
+    }
+
+    /// The size of a stretched picture with both sides scaled by a factor, within the limits.
+    private func stretched(_ width: Int, _ height: Int, by factor: Double, _ x: Side, _ y: Side) -> ImageSize {
+        func size(_ factor: Double, _ rounding: FloatingPointRoundingRule) -> ImageSize {
+            func side(_ length: Int, _ side: Side) -> Int {
+                // Whole pixels first, as in the reference. The limits of pictures keep the product small.
+                let pixels = (Double(length) * factor).rounded(.towardZero)
+                let steps = (pixels / Double(side.multiple)).rounded(rounding)
+                return min(max(Int(min(steps, 1e6)) * side.multiple, side.first), side.last)
+            }
+            return ImageSize(width: side(width, x), height: side(height, y))
+        }
+        let own = size(factor, .toNearestOrEven)
+        guard let maximumPixels, own.width * own.height > maximumPixels else { return own }
+        // Of a thin picture only the longer side shrinks, because the shorter one has the minimum.
+        var factor = factor, smaller = own
+        for _ in 0..<64 where smaller.width * smaller.height > maximumPixels {
+            let ratio = Double(maximumPixels) / Double(smaller.width * smaller.height)
+            factor *= max(ratio, 0.25).squareRoot() * 0.999
+            smaller = size(factor, .down)
+        }
+        return smaller
     }
 }

@@ -33,5 +33,8 @@ public final class PixelImage: @unchecked Sendable {
         self.release = release
     }
 
+    /// True if it may have transparent pixels.
+    public var hasOpacity: Bool { hasAlpha }
+
     deinit { release(memory) }
 }

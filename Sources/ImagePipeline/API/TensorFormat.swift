@@ -25,6 +25,8 @@ public enum PixelElement: String, Sendable, Hashable, CaseIterable, Codable {
     case uint8
     /// -128 to 127.
     case int8
+    /// 32 bits, with values within 24 bits.
+    case int32
     /// IEEE 754 binary16.
     case float16
     /// IEEE 754 binary32.
@@ -35,7 +37,7 @@ public enum PixelElement: String, Sendable, Hashable, CaseIterable, Codable {
         switch self {
         case .uint8, .int8: 1
         case .float16: 2
-        case .float32: 4
+        case .int32, .float32: 4
         }
     }
 }

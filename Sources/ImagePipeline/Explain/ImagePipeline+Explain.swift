@@ -1,11 +1,12 @@
 extension ImagePipeline {
     /// The steps that `prepare` would apply to a picture. Decodes only its header, and the first rows of a JPEG.
     ///
+    /// - Parameter frame: the layout of the bytes if they are a raw frame; nil for a file.
     /// - Throws: the errors of `prepare` for a header.
     public func explain(
-        _ bytes: UnsafeRawBufferPointer, options: ImageDecodeOptions = ImageDecodeOptions()
+        _ bytes: UnsafeRawBufferPointer, frame: RawFrame? = nil, options: ImageDecodeOptions = ImageDecodeOptions()
     ) throws(ImageError) -> PreprocessingReport {
-        let header = try PictureHeader.read(bytes)
+        let header = try PictureHeader.read(bytes, frame: frame)
         try check(header)
         return explain(header, plan: plan(bytes, header: header, options: options), options: options)
     }
@@ -15,7 +16,9 @@ extension ImagePipeline {
         _ image: PixelImage, window: PictureWindow? = nil, options: ImageDecodeOptions = ImageDecodeOptions()
     ) throws(ImageError) -> PreprocessingReport {
         try check(image.info)
-        let (info, plan) = Self.plan(of: image, window: window, spec: spec, options: options)
+        let (seen, plan) = Self.plan(of: image, window: window, spec: spec, options: options)
+        // A part is upright; a whole picture is explained with the orientation in its file.
+        let info = window == nil ? image.info : seen
         return explain(PictureHeader(info: info, truncation: nil), plan: plan, options: options)
     }
 
@@ -25,17 +28,27 @@ extension ImagePipeline {
             "format": .text(header.info.format.rawValue), "scale": .text("\(plan.scale)/8"),
             "width": .number(Double(plan.decodedWidth)), "height": .number(Double(plan.decodedHeight)),
         ]
+        if let frame = header.raw {
+            decoding["pixels"] = .text(frame.format.rawValue)
+            decoding["stride"] = .number(Double(frame.stride))
+            if frame.chromaStride > 0 { decoding["colorimetry"] = .text(frame.colorimetry.rawValue) }
+        }
         if let distortion = plan.distortion {
             let levels = (distortion * 10).rounded() / 10
             decoding["in_full_because"] = .text("decoded smaller, its colours would be off by \(levels) of 255 levels")
         }
         var steps = [PreprocessingStep(operation: "decode", parameters: decoding)]
-        if header.info.orientation != 1 {
-            let applied = options.ignoreOrientation ? "ignored" : "applied"
-            steps.append(
-                PreprocessingStep(
-                    operation: "orient",
-                    parameters: ["exif": .number(Double(header.info.orientation)), "is": .text(applied)]))
+        let used = header.info.oriented(options.orientation)
+        if header.info.orientation != 1 || used.orientation != 1 {
+            var orienting: [String: PreprocessingValue] = ["exif": .number(Double(header.info.orientation))]
+            switch options.orientation {
+            case .apply: orienting["is"] = "applied"
+            case .ignore: orienting["is"] = "ignored"
+            default:
+                orienting["is"] = "replaced"
+                orienting["by"] = .number(Double(used.orientation))
+            }
+            steps.append(PreprocessingStep(operation: "orient", parameters: orienting))
         }
         if header.info.format != .jpeg {
             steps.append(
@@ -60,7 +73,7 @@ extension ImagePipeline {
                     "shape": .numbers(spec.shape.map(Double.init)), "layout": .text(spec.layout.rawValue),
                     "order": .text(spec.channelOrder.rawValue), "element": .text(spec.element.rawValue),
                 ]))
-        return PreprocessingReport(image: header.info, steps: steps)
+        return PreprocessingReport(image: used, steps: steps)
     }
 
     private var normalization: [String: PreprocessingValue] {

@@ -21,7 +21,7 @@ struct DecodePlan {
 
     init(header: PictureHeader, spec: ImageTensorSpec, options: ImageDecodeOptions) {
         let info = header.info
-        let orientation = Orientation(exif: options.ignoreOrientation ? 1 : info.orientation)
+        let orientation = Orientation(exif: info.oriented(options.orientation).orientation)
         self.orientation = orientation
         framing = Framing(
             width: orientation.transposes ? info.height : info.width,

@@ -39,7 +39,7 @@ public struct PictureMapping: Sendable, Hashable {
 
     /// The mapping for a picture with this header.
     public init(_ info: ImageInfo, spec: ImageTensorSpec, options: ImageDecodeOptions = ImageDecodeOptions()) {
-        let transposes = Orientation(exif: options.ignoreOrientation ? 1 : info.orientation).transposes
+        let transposes = Orientation(exif: info.oriented(options.orientation).orientation).transposes
         self.init(
             Framing(
                 width: max(1, transposes ? info.height : info.width),

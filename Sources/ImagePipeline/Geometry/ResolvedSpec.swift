@@ -4,13 +4,22 @@ extension ImageTensorSpec {
     /// - Parameter options: the options of the request.
     public func resolved(for info: ImageInfo, options: ImageDecodeOptions = ImageDecodeOptions()) -> ImageTensorSpec {
         guard let openSize else { return self }
-        let transposes = Orientation(exif: options.ignoreOrientation ? 1 : info.orientation).transposes
+        if let usual = openSize.usual {
+            var resolved = self
+            resolved.openSize = nil
+            let size = options.size ?? usual
+            (resolved.width, resolved.height) = (size.width, size.height)
+            return resolved
+        }
+        let transposes = Orientation(exif: info.oriented(options.orientation).orientation).transposes
         var (width, height) = transposes ? (info.height, info.width) : (info.width, info.height)
         if let part = options.part?.within(width: width, height: height) {
             (width, height) = (max(1, Int(part.width.rounded())), max(1, Int(part.height.rounded())))
         }
         let mode = options.cropAndScale ?? cropAndScale
-        guard let (tensor, picture) = openSize.sizes(width: width, height: height, mode: mode) else { return self }
+        guard
+            let (tensor, picture) = openSize.sizes(width: width, height: height, mode: mode, asked: options.size)
+        else { return self }
         var resolved = self
         resolved.openSize = nil
         resolved.isSettled = true

@@ -4,7 +4,20 @@ enum FormatSniffer {
         if reader.byte(0) == 0xFF, reader.byte(1) == 0xD8, reader.byte(2) == 0xFF { return .jpeg }
         if reader.byte(0) == 0x89, reader.has("PNG\r\n\u{1A}\n", at: 1) { return .png }
         if reader.has("RIFF", at: 0), reader.has("WEBP", at: 8) { return .webp }
-        return confined(reader)
+        return netpbm(reader) ?? confined(reader)
+    }
+
+    /// The format, if the first bytes are a P, a digit, and what may follow these.
+    private static func netpbm(_ reader: ByteReader) -> ImageFormat? {
+        guard reader.byte(0) == UInt8(ascii: "P"), let digit = reader.byte(1), let next = reader.byte(2) else {
+            return nil
+        }
+        // Thumbnails of xv begin with "P7 332".
+        if digit == UInt8(ascii: "7") { return next == 0x0A || reader.has("\r\n", at: 2) ? .pam : nil }
+        guard (0x31...0x36).contains(digit), PNMHeader.Tokens.isSpace(next) || next == UInt8(ascii: "#") else {
+            return nil
+        }
+        return [.pbm, .pgm, .ppm][Int(digit - 0x31) % 3]
     }
 
     /// The format, if it is one that is decoded in a separate process.
@@ -59,7 +72,7 @@ enum FormatSniffer {
     private static func picture(_ reader: ByteReader) -> String? {
         let starts: [(StaticString, String)] = [
             ("II*\0", "a camera raw file"), ("\0\0\0\u{0C}jP  ", "JPEG 2000"), ("8BPS", "a Photoshop document"),
-            ("qoif", "QOI"), ("\0\0\u{01}\0", "an icon"), ("\0\0\u{02}\0", "a cursor"), ("P5", "PNM"), ("P6", "PNM"),
+            ("qoif", "QOI"), ("\0\0\u{01}\0", "an icon"), ("\0\0\u{02}\0", "a cursor"),
             ("DDS ", "DDS"), ("icns", "a macOS icon"), ("gimp xcf", "a GIMP document"),
             ("v/1\u{01}", "OpenEXR"), ("#?RADIANCE", "Radiance HDR"), ("SIMPLE  =", "FITS"),
             ("FUJIFILM", "a camera raw file"),

@@ -12,6 +12,12 @@ struct PictureHeader {
     var coefficientBytes = 0
     /// The offset of the pixels: a JPEG's first scan, or the image data of a WebP that is not an animation.
     var pixels = 0
+    /// The samples of a PNM or PAM.
+    var samples: PNMSamples?
+    /// The layout of a raw frame.
+    var raw: RawFrame?
+    /// An error that is reported after those of the limits: the bytes of a raw frame do not fit its description.
+    var mismatch: ImageError?
     /// The first frame of a WebP animation: its bytes, place and size.
     var frame: Frame?
 
@@ -29,6 +35,13 @@ struct PictureHeader {
         self.frame = frame
     }
 
+    /// The header of a raw frame with this number of bytes.
+    init(_ frame: RawFrame, count: Int) {
+        self.init(info: frame.info, truncation: nil)
+        raw = frame
+        do throws(ImageError) { try frame.check(count: count) } catch { mismatch = error }
+    }
+
     /// The number of segments or chunks that are read between two checks for cancellation, which takes some
     /// microseconds.
     static let batch = 4096
@@ -37,10 +50,13 @@ struct PictureHeader {
 
     /// Detects the format and reads the header.
     ///
-    /// - Parameter isCancelled: called between batches of segments or chunks, of which 20 MB can hold millions.
+    /// - Parameters:
+    ///   - frame: the layout of the bytes if they are a raw frame; nil for a file.
+    ///   - isCancelled: called between batches of segments or chunks, of which 20 MB can hold millions.
     static func read(
-        _ bytes: UnsafeRawBufferPointer, isCancelled: () -> Bool = { false }
+        _ bytes: UnsafeRawBufferPointer, frame: RawFrame? = nil, isCancelled: () -> Bool = { false }
     ) throws(ImageError) -> PictureHeader {
+        if let frame { return PictureHeader(frame, count: bytes.count) }
         guard !bytes.isEmpty else { throw .empty }
         let reader = ByteReader(bytes)
         guard let format = FormatSniffer.format(reader) else {
@@ -50,7 +66,8 @@ struct PictureHeader {
         case .jpeg: return try JPEGHeader.read(reader, isCancelled: isCancelled)
         case .png: return try PNGHeader.read(reader, isCancelled: isCancelled)
         case .webp: return try WebPHeader.read(reader, isCancelled: isCancelled)
-        case .confined:
+        case .pnm: return try PNMHeader.read(reader, isCancelled: isCancelled)
+        case .raw, .confined:
             throw .unavailable(format, reason: "it is decoded in a separate process")
         }
     }

@@ -21,7 +21,10 @@ extension ImagePipeline {
     /// are lossless or have transparency). The demand is zero for pictures that `prepare` refuses because of their
     /// header. It is the maximum that the limits allow for a header of more than 16,384 segments or chunks, or of 256
     /// KiB between segments: reading stops there, so that this takes at most about 0.2 ms.
-    public func demand(_ bytes: UnsafeRawBufferPointer) -> DecodeDemand {
+    ///
+    /// - Parameter frame: the layout of the bytes if they are a raw frame; nil for a file.
+    public func demand(_ bytes: UnsafeRawBufferPointer, frame: RawFrame? = nil) -> DecodeDemand {
+        if let frame { return demand(frame.width, frame.height, buffered: 0, time: Self.timeOfRaw) }
         let reader = ByteReader(bytes)
         guard let format = FormatSniffer.format(reader) else { return .none }
         var batches = 0
@@ -59,7 +62,17 @@ extension ImagePipeline {
             let isPlain = reader.has("VP8 ", at: 12)
             return demand(
                 width, height, buffered: Self.product(width, height, isPlain ? 4 : 8), time: Self.timeOfWebP)
-        case .confined:
+        case .pnm:
+            let header: PictureHeader
+            do throws(ImageError) {
+                header = try PNMHeader.read(reader, isCancelled: isLong)
+            } catch {
+                return error == .cancelled ? largestDemand(bytesOfPixel: 1, time: Self.timeOfSamples) : .none
+            }
+            return demand(
+                header.info.width, header.info.height, buffered: 0,
+                time: header.samples?.format == nil ? Self.timeOfSamples : Self.timeOfRaw)
+        case .raw, .confined:
             // The decoding process reports the size later; its memory is reserved then.
             guard limits.formats.contains(format) else { return .none }
             return DecodeDemand(memory: 0, time: Self.minimumConfined + UInt64(bytes.count) * Self.timeOfByte(format))
@@ -73,7 +86,7 @@ extension ImagePipeline {
     /// The approximate time for one byte of the file, in nanoseconds.
     private static func timeOfByte(_ format: ImageFormat) -> UInt64 {
         switch format {
-        case .jpeg, .png, .webp, .bmp: 3
+        case .jpeg, .png, .webp, .bmp, .pbm, .pgm, .ppm, .pam, .raw: 3
         case .tiff: 10
         case .gif: 30
         case .heic, .avif, .jxl: 200
@@ -102,6 +115,8 @@ extension ImagePipeline {
 
     /// The time per pixel in nanoseconds, as measured (Benchmarks/results/2026-11-23-fairness.md).
     private static let timeOfJPEG = 4, timeOfScans = 18, timeOfPNG = 8, timeOfInterlacedPNG = 17, timeOfWebP = 8
+    /// Likewise (Benchmarks/results/2026-11-30-raw.md): of pixels that are bytes, and of those that are computed.
+    private static let timeOfRaw = 1, timeOfSamples = 30
 
     /// The memory in bytes for each pixel of width plus height. The largest use is a filter that computes one row from
     /// hundreds.

@@ -50,9 +50,12 @@ public final class ImagePipeline: Sendable {
 
     /// Reads a picture's header. Allocates no memory for pixels and applies no limit.
     ///
+    /// - Parameter frame: the layout of the bytes if they are a raw frame; nil for a file.
     /// - Throws: `empty`, `unsupportedFormat`, `truncated` (the header is incomplete) or `corrupt`.
-    public static func probe(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
-        try PictureHeader.read(bytes).info
+    public static func probe(
+        _ bytes: UnsafeRawBufferPointer, frame: RawFrame? = nil
+    ) throws(ImageError) -> ImageInfo {
+        try PictureHeader.read(bytes, frame: frame).info
     }
 
     /// Releases the memory kept for later calls of any pipeline. Call it when idle.
@@ -64,18 +67,19 @@ public final class ImagePipeline: Sendable {
     ///
     /// - Parameters:
     ///   - bytes: the whole picture; only read, and not kept.
+    ///   - frame: the layout of the bytes if they are a raw frame; nil for a file.
     ///   - destination: exactly `spec.byteCount` bytes, of any alignment. After an error, its contents are undefined.
     ///   - options: the options of this request.
     ///   - isCancelled: called between batches of rows; if it returns true, the call throws `cancelled`.
-    /// - Returns: the data of the header.
+    /// - Returns: the data of the header, with the orientation that was used.
     public func prepare(
-        _ bytes: UnsafeRawBufferPointer, into destination: UnsafeMutableRawBufferPointer,
+        _ bytes: UnsafeRawBufferPointer, frame: RawFrame? = nil, into destination: UnsafeMutableRawBufferPointer,
         options: ImageDecodeOptions = ImageDecodeOptions(), isCancelled: () -> Bool = { false }
     ) throws(ImageError) -> ImageInfo {
         guard destination.count == spec.byteCount, let output = destination.baseAddress else {
             throw .wrongSize(expected: spec.byteCount, got: destination.count)
         }
-        let header = try PictureHeader.read(bytes, isCancelled: isCancelled)
+        let header = try PictureHeader.read(bytes, frame: frame, isCancelled: isCancelled)
         try check(header)
         let scratch = Self.pool.take()
         defer { Self.pool.give(scratch) }
@@ -86,7 +90,7 @@ public final class ImagePipeline: Sendable {
             background: spec.background, decodesAllPixels: options.decodesAllPixels, scratch: scratch,
             isCancelled: isCancelled)
         try write(rows, plan: plan, scratch: scratch, output: output, isCancelled: isCancelled)
-        return header.info
+        return header.info.oriented(options.orientation)
     }
 
     /// Orients, crops and scales a decoded picture, or a part of it (then the picture must be upright), and writes the
@@ -94,7 +98,7 @@ public final class ImagePipeline: Sendable {
     ///
     /// - Parameter window: the part to use instead of the picture; nil for all of it. Its box replaces
     ///   ``ImageDecodeOptions/part``.
-    /// - Returns: the data of the header; for a part, with the part's size.
+    /// - Returns: the data of the header, with the orientation that was used; for a part, with the part's size.
     public func prepare(
         _ image: PixelImage, window: PictureWindow? = nil, into destination: UnsafeMutableRawBufferPointer,
         options: ImageDecodeOptions = ImageDecodeOptions(), isCancelled: () -> Bool = { false }
@@ -120,7 +124,7 @@ public final class ImagePipeline: Sendable {
         // Decoded pixels cannot be decoded at a reduced size, whatever the format was.
         var options = options
         options.fullDecode = true
-        var info = image.info
+        var info = image.info.oriented(options.orientation)
         if let window {
             options.part = window.box
             info = ImageInfo(format: info.format, width: window.width, height: window.height, orientation: 1)
@@ -185,6 +189,7 @@ public final class ImagePipeline: Sendable {
         }
         let scans = limits.scans(ofPixels: pixels)
         guard header.scans <= scans else { throw .tooManyScans(limit: scans) }
+        if let mismatch = header.mismatch { throw mismatch }
         if let truncation = header.truncation, !limits.tolerateTruncation { throw .truncated(truncation) }
     }
 
@@ -225,9 +230,23 @@ public final class ImagePipeline: Sendable {
             let frame = header.frame.map { UnsafeRawBufferPointer(rebasing: bytes[$0.range]) }
             return try WebPRows(
                 frame ?? bytes, header: header, request, whole: scratch.whole, isCancelled: isCancelled)
-        case .confined:
-            throw .unavailable(header.info.format, reason: "it is decoded in a separate process")
+        case .pnm:
+            guard let samples = header.samples else { break }
+            let pixels = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(header.pixels))
+            // With 255 as the greatest sample, the samples are the bytes of a raw frame.
+            if header.truncation == nil, let format = samples.format {
+                let frame = try RawFrame(format, width: header.info.width, height: header.info.height)
+                let bytes = UnsafeRawBufferPointer(rebasing: pixels.prefix(frame.byteCounts.upperBound))
+                return try RawRows(bytes, frame: frame, request, memory: scratch.rows)
+            }
+            return try PNMRows(
+                bytes, header: header, samples: samples, request, memory: scratch.rows, isCancelled: isCancelled)
+        case .raw:
+            guard let frame = header.raw else { break }
+            return try RawRows(bytes, frame: frame, request, memory: scratch.rows)
+        case .confined: break
         }
+        throw .unavailable(header.info.format, reason: "it is decoded in a separate process")
     }
 
     private func write(

@@ -53,6 +53,24 @@ public struct PictureReturn: Sendable {
         return !overflow && count <= maximumPixels && max(size.width, size.height) <= 65_535
     }
 
+    /// The size of the picture as it is displayed.
+    package var displayed: ImageSize { ImageSize(width: x.length, height: y.length) }
+
+    /// True if the tensor shows the whole picture; less than half a pixel is a rounding error.
+    package var isWhole: Bool {
+        func isWhole(_ axis: PictureMapping.Axis, _ tensor: Int) -> Bool {
+            axis.inverse(0) < 0.5 && axis.inverse(Double(tensor)) > Double(axis.length) - 0.5
+        }
+        return isWhole(x, tensor.width) && isWhole(y, tensor.height)
+    }
+
+    /// The cells of a map of this size over the tensor that show the picture.
+    package func shown(of map: ImageSize) -> (x: Range<Int>, y: Range<Int>) {
+        (
+            Side(x, tensor: tensor.width, made: map.width).part, Side(y, tensor: tensor.height, made: map.height).part
+        )
+    }
+
     private func sides(_ made: PixelReconstruction) -> (x: Side, y: Side) {
         (Side(x, tensor: tensor.width, made: made.width), Side(y, tensor: tensor.height, made: made.height))
     }

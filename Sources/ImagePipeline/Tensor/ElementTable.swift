@@ -38,6 +38,13 @@ enum ElementTables: Sendable {
                 ElementTable(spec) { value in
                     UInt8(bitPattern: Int8(max(-128, min(127, value.rounded(.toNearestOrAwayFromZero)))))
                 })
+        case .int32:
+            self = .four(
+                ElementTable(spec) { value in
+                    // Every whole number of 24 bits is a 32-bit float.
+                    let limit: Float = 0x1p24
+                    return UInt32(bitPattern: Int32(max(-limit, min(limit, value.rounded(.toNearestOrAwayFromZero)))))
+                })
         case .float16: self = .two(ElementTable(spec) { Float16($0).bitPattern })
         case .float32: self = .four(ElementTable(spec) { $0.bitPattern })
         }

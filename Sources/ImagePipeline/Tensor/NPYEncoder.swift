@@ -21,6 +21,7 @@ public enum NPYEncoder {
             switch element {
             case .uint8: "|u1"
             case .int8: "|i1"
+            case .int32: "<i4"
             case .float16: "<f2"
             case .float32: "<f4"
             }

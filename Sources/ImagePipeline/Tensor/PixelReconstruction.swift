@@ -94,6 +94,7 @@ public struct PixelReconstruction: Sendable, Hashable {
         switch element {
         case .uint8: Float(address.load(as: UInt8.self))
         case .int8: Float(address.load(as: Int8.self))
+        case .int32: Float(address.loadUnaligned(as: Int32.self))
         case .float16: Float(address.loadUnaligned(as: Float16.self))
         case .float32: address.loadUnaligned(as: Float.self)
         }

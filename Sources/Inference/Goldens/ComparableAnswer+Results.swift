@@ -20,6 +20,7 @@ extension ComparableAnswer {
         case .detections(let found): self = .boxes(found.map(FoundBox.init), side: side)
         case .keypoints(let points): self = .points(points.map(NamedPoint.init), side: side)
         case .embedding(let values): self = .embedding(values)
+        case .text(let page): self = .text(page.text)
         case .mask(let mask, let labels): self = Self.segments(mask, labels: labels)
         }
     }
@@ -48,9 +49,14 @@ extension ComparableAnswer {
             for (place, row) in rows.enumerated() { add(row, as: "\(name)[\(place)]", to: &values) }
         case .image(let image):
             values[name] = .text(SHA256.text(SHA256.digest(image.withUnsafeBytes { [UInt8]($0) })))
+        case .depth(let map):
+            values[name] = .array(shape: [depthSide, depthSide], map.samples(side: depthSide).map(Double.init))
         case .borrowedArray: break
         }
     }
+
+    /// The rows and columns of the grid on which depth maps are compared, whatever the size of the models' own maps.
+    private static let depthSide = 32
 
     /// The maximum number of runs of a mask.
     private static let maximumRuns = 2_000_000
@@ -73,6 +79,7 @@ extension ComparableAnswer.FoundBox {
             width: found.box.width, height: found.box.height)
         mask = found.mask.map(RunMask.init)
         points = found.keypoints?.map(ComparableAnswer.NamedPoint.init)
+        corners = found.turned?.corners.all.map { ComparableAnswer.NamedPoint.Place(x: $0.x, y: $0.y) }
     }
 }
 

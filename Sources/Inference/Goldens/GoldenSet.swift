@@ -38,7 +38,7 @@ package struct GoldenSet: Sendable {
         self.agreement = agreement ?? 1
         switch BundleFile.read(folder + "/" + Self.file, maximum: Self.largestFile) {
         case .success(let data):
-            var reader = Reader(folder: folder, problems: problems)
+            var reader = LineReader(folder: folder, problems: problems)
             let lines = data.split(separator: 0x0A, omittingEmptySubsequences: false)
             for (index, line) in lines.enumerated() where line.contains(where: { $0 > 0x20 }) {
                 guard reader.goldens.count < Self.maximum else {
@@ -59,7 +59,7 @@ package struct GoldenSet: Sendable {
     }
 
     /// Reads the lines.
-    private struct Reader {
+    private struct LineReader {
         let folder: String
         let problems: ProblemList
         let answers = AnswerReader(readMask: ClassPicture.masks)
@@ -111,7 +111,7 @@ package struct GoldenSet: Sendable {
             }
             if case .values = expected {
                 throw AnswerReader.Problem(
-                    "is an answer of /predict: expected one of classify, detect, segment, keypoints or embed")
+                    "is an answer of /predict: expected one of classify, detect, segment, keypoints, embed or read")
             }
             return Golden(name: name, path: folder + "/" + name, digest: digest, expected: expected)
         }

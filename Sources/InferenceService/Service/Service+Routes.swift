@@ -27,9 +27,11 @@ extension Service {
                 PathTemplate.model("/v1/models", "predict"),
                 .post(.infer, "predict", predicted(PredictTask.prediction))),
             observation(.detect), observation(.segment), observation(.keypoints), observation(.embed),
+            observation(.read),
             .init(["/v1/models"], .get(.read, "models", computed(ModelsHandler.list))),
             .init(PathTemplate.model("/v1/models"), .get(.read, "model", computed(ModelsHandler.describe))),
-            taughtList, taughtModel, taughtExamples, taughtExample, taughtClasses, taughtVersion,
+            .init(["/v1/models/{name}/openapi.json"], .get(.read, "model_openapi", modelDocument)),
+            taughtList, taughtModel, taughtExamples, taughtSearch, taughtExample, taughtClasses, taughtVersion,
             .init(
                 ["/v1/models/{name}/update"], .post(.teach, "update_model", answered(UpdateHandler.respond))),
             .init(

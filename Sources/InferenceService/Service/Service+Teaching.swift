@@ -18,6 +18,9 @@ extension Service {
         .get(.teach, "examples", answered(TaughtHandler.examples)),
         .post(.teach, "teach", answered(ExamplesHandler.respond)))
 
+    static let taughtSearch = RouteTable.Resource(
+        ["/v1/taught/{name}/search"], .post(.teach, "search_examples", answered(SearchHandler.respond)))
+
     static let taughtExample = RouteTable.Resource(
         ["/v1/taught/{name}/examples/{id}"], isSuggested: false,
         .delete(.teach, "forget_example", answered(TaughtHandler.forgetExample)))

@@ -203,11 +203,18 @@ package final class Service: HTTPResponder {
             throw ServiceError(
                 .methodNotAllowed,
                 "\(path.prefix(200)) does not allow \(head.method.rawValue.prefix(20)); allowed: \(allow)"
-                    + (other.map { "; did you mean \($0)?" } ?? ""),
+                    + (other.map { "; did you mean \($0)?" }
+                        ?? Self.uploadAdvice(for: head.method, allowed: resource.allowed)),
                 allow: allow)
         }
         try listenerRoutes.check(resource.listenerClasses(of: method), of: head, listener: listener)
         return (match, method)
+    }
+
+    /// `curl URL` sends GET, and `curl -T FILE URL` PUT.
+    private static func uploadAdvice(for method: HTTPMethod, allowed: [HTTPMethod]) -> String {
+        guard allowed == [.post], [.get, .put].contains(method) else { return "" }
+        return "; with curl, --data-binary @FILE sends a file with POST"
     }
 
     // MARK: Decisions

@@ -10,6 +10,10 @@ package struct ServiceObjective: Sendable, Hashable {
     /// - Parameter duration: parses a time such as `50ms`; returns seconds.
     package init(parsing text: String, duration: (String) -> Double?) throws(LoadError) {
         let parts = text.split(separator: "<", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
+        if parts.count == 2, Double(parts[1]) != nil {
+            throw LoadError(
+                "\"\(text)\" has no unit of time: write \"\(parts[0])<\(parts[1])ms\", or \"\(parts[0])<\(parts[1])s\"")
+        }
         guard parts.count == 2, parts[0].hasPrefix("p"), let percent = Double(parts[0].dropFirst()),
             (1...99.99).contains(percent), let seconds = duration(parts[1]), (0.0001...600).contains(seconds)
         else {

@@ -18,6 +18,7 @@ extension FactSheet {
         merge(\.head, other, "meaning of the outputs", same: { $0 == $1 || $0.isYOLO && $1.isYOLO }) { $0.rawValue }
         merge(\.stride, other, "stride") { "\($0)" }
         merge(\.keypoints, other, "keypoints") { "\($0)" }
+        merge(\.finalRows, other, "final detections") { $0 ? "yes" : "no" }
         merge(\.confidence, other, "confidence threshold") { "\($0)" }
         merge(\.iou, other, "IoU threshold") { "\($0)" }
         merge(\.pooling, other, "pooling") { $0.rawValue }

@@ -30,6 +30,8 @@ package struct FactSheet: Sendable, Hashable {
     package var multiLabel: Fact<Bool>?
     package var stride: Fact<Int>?
     package var keypoints: Fact<[Int]>?
+    /// True if a detector's rows are the final ones, of which none suppresses another.
+    package var finalRows: Fact<Bool>?
     /// The meaning of the outputs, if the source names the library that decodes them.
     package var head: Fact<ModelHead>?
     package var confidence: Fact<Double>?, iou: Fact<Double>?

@@ -34,6 +34,23 @@ package enum ONNXReader {
         ])
     }
 
+    /// The value of one of `metadata_props`; nil without it, or if the file cannot be read.
+    package static func property(_ name: String, of source: ByteSource) -> String? {
+        var count = 0
+        do throws(FormatError) {
+            var walk = ProtobufWalk(source, 0..<source.count)
+            while count < maximumProperties, let field = try walk.next() {
+                guard field.number == modelProperties, case .bytes(let range) = field.value else { continue }
+                count += 1
+                let (key, value) = try property(range, source)
+                if key == name { return value }
+            }
+        } catch {
+            return nil
+        }
+        return nil
+    }
+
     /// The number of a model's layers with both operands rounded to 8 bits; 0 if the file cannot be read.
     package static func integerLayers(_ source: ByteSource) -> Int {
         var layers = IntegerLayers()

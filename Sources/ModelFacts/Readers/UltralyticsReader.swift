@@ -4,9 +4,9 @@ internal import JSON
 /// Reads the facts of Ultralytics' exporters: the same keys in `metadata.yaml` of TF Lite, IR and SavedModel exports,
 /// and as text in ONNX files' `metadata_props`.
 ///
-/// `detect`, `segment`, `pose` and `obb` letterbox with 114 and scale with OpenCV's INTER_LINEAR (`LetterBox`);
-/// `classify` scales the shorter side with Pillow and crops the middle (`classify_transforms`). All use RGB divided by
-/// 255.
+/// `detect`, `segment`, `pose`, `obb` and `semantic` letterbox with 114 and scale with OpenCV's INTER_LINEAR
+/// (`LetterBox`); `depth` scales both sides to the input's with it; `classify` scales the shorter side with Pillow and
+/// crops the middle (`classify_transforms`). All use RGB divided by 255.
 ///
 /// YOLOv5's exports, and YOLOv8's first ones, have names of classes and a stride but no task: the outputs determine it.
 package enum UltralyticsReader {
@@ -89,6 +89,7 @@ package enum UltralyticsReader {
                 node.note("kpt_shape", "expected [points, values of a point]")
             }
         }
+        sheet.finalRows = finalRows(node)
         sheet.details = fact(node.scalarText("description"), "description")
         sheet.author = fact(node.scalarText("author"), "author")
         sheet.license = fact(node.scalarText("license"), "license")
@@ -104,12 +105,27 @@ package enum UltralyticsReader {
             return
         }
         sheet.task = fact(task, "task")
-        let known = ["classify", "detect", "segment", "pose", "obb"]
+        let known = ["classify", "detect", "segment", "pose", "obb", "semantic", "depth"]
         guard known.contains(task) else {
             return node.note("task", "expected one of \(known.joined(separator: ", ")), found \"\(task)\"")
         }
         if task != "classify" { sheet.head = fact(.ultralytics, "task") }
         pictures(task: task, size: size, &sheet, node.source)
+    }
+
+    /// True if the rows are the final ones, because the head or an export with `nms=True` chose them; nil if the file
+    /// does not say it.
+    private static func finalRows(_ node: FactNode) -> Fact<Bool>? {
+        let stated =
+            [("end2end", node.value("end2end"))]
+            + [("args", node.value("args"))].map { key, value in
+                if case .object(let arguments)? = value { ("\(key).nms", arguments["nms"]) } else { (key, nil) }
+            }
+        let flags = stated.compactMap { key, value in
+            if case .bool(let flag)? = value { (key: key, flag: flag) } else { nil }
+        }
+        guard let decisive = flags.first(where: \.flag) ?? flags.first else { return nil }
+        return Fact(decisive.flag, source: node.source, key: decisive.key)
     }
 
     /// Fills in the preparation of pictures for a task.
@@ -126,6 +142,9 @@ package enum UltralyticsReader {
                 PictureFraming(resize, crop: size, floors: false), source: source, key: "task",
                 parts: [.resize: "imgsz", .crop: "imgsz", .centering: "torchvision's center_crop"])
             sheet.filter = usual(.bilinear)
+        } else if task == "depth" {
+            sheet.framing = Fact(PictureFraming(.stretch), source: source, key: "task")
+            sheet.filter = usual(.linear)
         } else {
             sheet.framing = Fact(
                 PictureFraming(.letterbox(size, topLeft: false)), source: source, key: "task",

@@ -121,7 +121,7 @@ package struct BoxDecoder: Sendable {
     private struct Bound {
         let rows: Int, across: Int, firstPrior: Int, priorStep: Int, firstRow: Int
         let boxes: Plane, scores: Plane
-        let sizes: Plane?, objectness: Plane?, extras: Plane?, label: Plane?, end: Plane?
+        let sizes: Plane?, objectness: Plane?, angles: Plane?, extras: Plane?, label: Plane?, end: Plane?
     }
 
     private func bound(_ tensors: [String: [OutputTensor]]) throws(ObservationError) -> [Bound] {
@@ -148,7 +148,8 @@ package struct BoxDecoder: Sendable {
                 Bound(
                     rows: level.rows, across: level.across, firstPrior: level.firstPrior, priorStep: level.priorStep,
                     firstRow: firstRow, boxes: boxes, scores: scores, sizes: try plane(level.sizes),
-                    objectness: try plane(level.objectness), extras: try plane(level.extras),
+                    objectness: try plane(level.objectness), angles: try plane(level.angle),
+                    extras: try plane(level.extras),
                     label: try plane(level.label), end: try plane(level.end)))
             firstRow += level.rows
         }
@@ -312,6 +313,7 @@ package struct BoxDecoder: Sendable {
         _ isCancelled: () -> Bool
     ) throws(ObservationError) -> [Detection] {
         var boxes: [Box] = []
+        var turned: [TurnedBox] = []
         var chosen: [(candidate: Candidate, level: Int, row: Int)] = []
         boxes.reserveCapacity(candidates.count)
         chosen.reserveCapacity(candidates.count)
@@ -326,6 +328,10 @@ package struct BoxDecoder: Sendable {
                 throw .notNumbers(role: "boxes")
             }
             if clips { box = box.cut(width: Float(width), height: Float(height)) }
+            if let angle = levels[level].angles?[row, 0] {
+                guard angle.isFinite else { throw .notNumbers(role: "angles") }
+                turned.append(TurnedBox(box, angle: angle))
+            }
             boxes.append(box)
             chosen.append((candidate, level, row))
         }
@@ -338,15 +344,21 @@ package struct BoxDecoder: Sendable {
             return Detection(
                 box: boxes[index], index: Int(candidate.label), confidence: candidate.score,
                 extras: levels[level].extras.map { extras(row, $0, place(row, level), tensor) } ?? [],
-                row: Int(candidate.row))
+                row: Int(candidate.row), angle: levels[level].angles?[row, 0])
         }
         switch decoding.suppression {
         case .none, .peaks: return boxes.indices.prefix(maximum).map(detection)
         case .perClass, .all:
-            return try Suppression.survivors(
-                of: boxes, labels: decoding.suppression == .all ? nil : chosen.map(\.candidate.label),
-                iou: iou, maximum: maximum, maximumPerClass: maximumPerClass, isCancelled: isCancelled
-            ).map(detection)
+            let labels = decoding.suppression == .all ? nil : chosen.map(\.candidate.label)
+            let kept =
+                decoding.hasAngles
+                ? try TurnedSuppression.survivors(
+                    of: turned, labels: labels, iou: iou, maximum: maximum, maximumPerClass: maximumPerClass,
+                    isCancelled: isCancelled)
+                : try Suppression.survivors(
+                    of: boxes, labels: labels, iou: iou, maximum: maximum, maximumPerClass: maximumPerClass,
+                    isCancelled: isCancelled)
+            return kept.map(detection)
         case .weighted:
             return try Suppression.means(
                 of: boxes.indices.map(detection), iou: iou, maximum: maximum, isCancelled: isCancelled)

@@ -53,11 +53,16 @@ package struct BoxDecoding: Sendable, Hashable {
         (tensors.filter { !$0.isOptional }.map(\.role), tensors.filter(\.isOptional).map(\.role))
     }
 
+    /// True if its boxes are turned.
+    package var hasAngles: Bool { tensors.contains { $0.parts.contains(.angle) } }
+
     /// True if a row has a single score, with a class number or without.
     package var hasClassNumbers: Bool { tensors.contains { $0.parts.contains(.score) } }
 
     /// The supported forms of boxes.
-    package var forms: [BoxForm] { coding.kind == .offsets ? [.centers, .centersYX] : BoxForm.allCases }
+    package var forms: [BoxForm] {
+        coding.kind == .offsets || hasAngles ? [.centers, .centersYX] : BoxForm.allCases
+    }
 }
 
 /// A tensor of a head, by its role; there may be one for each level.
@@ -80,6 +85,8 @@ package enum RowPart: String, Sendable, CaseIterable {
     /// The class number; the index of the picture, which is negative in the row after the last one.
     case label = "class"
     case picture
+    /// The angle of the box about its center, in radians, clockwise as seen.
+    case angle
     /// Mask coefficients, then points.
     case extras
     /// A number that is ignored.

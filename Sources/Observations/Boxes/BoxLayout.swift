@@ -4,6 +4,9 @@ package enum BoxLayout: String, Sendable, CaseIterable {
     /// Final detections: in one tensor, in four, in one with the index of the picture, in one of boxes and one of
     /// classes.
     case endToEnd = "yolo-end-to-end"
+    /// Turned boxes, before and after the choice of the final ones.
+    case turned = "yolo-obb"
+    case turnedEndToEnd = "yolo-obb-end-to-end"
     case tfliteDetection = "tflite-detection"
     case detectionOutput = "detection-output"
     case scoredBoxes = "scored-boxes"
@@ -38,7 +41,8 @@ extension BoxDecoding {
         self.init()
         let cells = [8, 16, 32]
         switch layout {
-        case .yolov5, .yolov8, .endToEnd, .yolox, .ssd, .tfliteDetection, .detectionOutput, .scoredBoxes, .detr,
+        case .yolov5, .yolov8, .endToEnd, .turned, .turnedEndToEnd, .yolox, .ssd, .tfliteDetection, .detectionOutput,
+            .scoredBoxes, .detr,
             .corners:
             hasLevels = false
         default: break
@@ -53,6 +57,10 @@ extension BoxDecoding {
         case .endToEnd:
             output([.box, .score, .label, .extras])
             (form, suppression) = (.corners, .none)
+        case .turned: output([.box, .scores, .angle])
+        case .turnedEndToEnd:
+            output([.box, .score, .label, .angle])
+            suppression = .none
         case .scoredBoxes:
             tensors = [HeadTensor("boxes", [.box, .score]), HeadTensor("classes", [.label], isOptional: true)]
             (form, suppression) = (.corners, .none)

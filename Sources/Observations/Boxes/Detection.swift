@@ -30,7 +30,10 @@ package struct Box: Sendable, Hashable {
 
 /// A detected object.
 package struct Detection: Sendable, Hashable {
+    /// Its box; if it has an angle, as it was before it was turned.
     package var box: Box
+    /// The angle by which its box is turned about the center, in radians, clockwise as seen; nil for upright boxes.
+    package var angle: Float?
     /// The class index, without background, and the confidence, 0 to 1.
     package var index: Int, confidence: Float
     /// The numbers of its row after the classes: mask coefficients, keypoints.
@@ -38,7 +41,10 @@ package struct Detection: Sendable, Hashable {
     /// The index of its output row among all levels.
     package var row = 0
 
-    package init(box: Box, index: Int, confidence: Float, extras: [Float] = [], row: Int = 0) {
+    package init(
+        box: Box, index: Int, confidence: Float, extras: [Float] = [], row: Int = 0, angle: Float? = nil
+    ) {
         (self.box, self.index, self.confidence, self.extras, self.row) = (box, index, confidence, extras, row)
+        self.angle = angle
     }
 }

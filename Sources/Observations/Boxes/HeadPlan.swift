@@ -18,7 +18,7 @@ struct HeadPlan: Sendable {
         /// The prior of row r is `firstPrior + r * priorStep`.
         let firstPrior: Int, priorStep: Int
         private(set) var boxes: Field?, sizes: Field?, objectness: Field?, scores: Field?
-        private(set) var label: Field?, end: Field?, extras: Field?
+        private(set) var label: Field?, end: Field?, angle: Field?, extras: Field?
 
         fileprivate mutating func set(_ part: RowPart, _ field: Field) {
             switch part {
@@ -28,6 +28,7 @@ struct HeadPlan: Sendable {
             case .scores, .score: scores = field
             case .label: label = field
             case .picture: end = field
+            case .angle: angle = field
             case .extras: extras = field
             case .unread: break
             }
@@ -107,7 +108,7 @@ struct HeadPlan: Sendable {
         case .centers, .sizes: 2
         case .scores: columns
         case .extras: decoding.extras
-        case .objectness, .score, .label, .picture, .unread: 1
+        case .objectness, .score, .label, .picture, .angle, .unread: 1
         }
     }
 

@@ -14,8 +14,11 @@ package struct AxisMap: Sendable, Hashable {
 
     /// Converts a coordinate of the tensor to one of the picture, clamped to the picture.
     package func picture(_ tensor: Float) -> Double {
-        min(max(origin + Double(tensor) * scale, 0), Double(length))
+        cut(origin + Double(tensor) * scale)
     }
+
+    /// Clamps a coordinate to the picture.
+    package func cut(_ place: Double) -> Double { min(max(place, 0), Double(length)) }
 
     /// Converts a coordinate of the picture to one of the tensor.
     package func tensor(_ picture: Double) -> Double { (picture - origin) / scale }

@@ -55,6 +55,7 @@ struct BundleFacts: Sendable {
             if CoreMLFile.isCoreML(bundle.source.path) {
                 classifiesPictures = CoreMLFile.description(ofFileAt: bundle.source.path)?.classifiesPictures ?? false
             }
+            if bundle.reader != nil { tasks = [.read] }
             guard let manifest = bundle.manifest else {
                 // Whether the labels fit the output is known only when the model is loaded.
                 if let facts = bundle.facts {
@@ -67,7 +68,7 @@ struct BundleFacts: Sendable {
             idleUnload = manifest.runtime.idleUnloadSeconds.map { .seconds($0) }
             version = manifest.version
             classifiesPictures = classifiesPictures || manifest.classifiesPictures
-            tasks = manifest.observations.map(\.task)
+            if bundle.reader == nil { tasks = manifest.observations.map(\.task) }
             if let pipeline = manifest.pipeline {
                 pipelineModels = pipeline.models
                 tasks = [.detect]

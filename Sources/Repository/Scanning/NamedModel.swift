@@ -15,13 +15,30 @@ public struct NamedModel: Sendable, Hashable {
         self.path = FilePath.absolute(path)
     }
 
-    /// Reads `NAME=PATH`; nil if either is missing, or the name has a slash, a space or a control character.
+    /// Reads `NAME=PATH`, or `PATH`, which gives the model the name of the file or folder. Nil if the path is missing,
+    /// or the given name is empty or has a slash, a space or a control character.
     package init?(parsing text: String) {
-        guard let equals = text.firstIndex(of: "=") else { return nil }
+        guard let equals = text.firstIndex(of: "=") else {
+            guard Self.isPath(text) else { return nil }
+            self.init(at: text)
+            return
+        }
         let name = text[..<equals], path = text[text.index(after: equals)...]
         guard !name.isEmpty, name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }), !path.isEmpty
         else { return nil }
         self.init(name: String(name), path: String(path))
+    }
+
+    /// The model at a path, under the name of its file or folder.
+    package init(at path: String) {
+        let path = FilePath.absolute(path)
+        self.init(name: ModelBundle.servedName(of: path), path: path)
+    }
+
+    /// True if a word that may be a name or a path is a path: it has a slash, or the ending of a model file. Does not
+    /// look at the disk, so that a mount that is missing for a moment changes nothing.
+    package static func isPath(_ word: String) -> Bool {
+        word.contains("/") || ModelBundle.isModelFile(word) || ModelBundle.isModelFolder(word)
     }
 }
 

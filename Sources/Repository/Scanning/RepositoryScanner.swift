@@ -3,6 +3,7 @@ internal import EngineAPI
 internal import FileFormats
 internal import Glibc
 internal import Inference
+internal import SystemSupport
 
 /// Finds the models of a folder.
 ///
@@ -13,8 +14,11 @@ internal import Inference
 /// squeezenet.onnx              a bare model file
 /// resnet50.mlpackage/          a Core ML package
 /// inception/saved_model.pb     a bare SavedModel
-///  vit/config.json, model.onnx  a folder as it was downloaded: the files next to the model file describe it
+/// vit/config.json, model.onnx  a folder as it was downloaded: the files next to the model file describe it
+/// clip/config.json, onnx/vision_model.onnx  the same, with the model in a folder of exports
 /// ```
+///
+/// In place of such a folder, the setting may name one model: its file, its bundle, or the folder of its versions.
 struct RepositoryScanner: Sendable {
     struct Found: Sendable, Hashable {
         let name: String
@@ -49,7 +53,7 @@ struct RepositoryScanner: Sendable {
                 problem: "did not answer within \(patience.components.seconds) s: check the disk and the mount")
         }
         switch try result.get() {
-        case .bundle(let found): return [found]
+        case .model(let found): return found
         case .entries(let entries):
             return LoaderThread.map(entries) { foundInTime(at: $0, in: folder) }.flatMap { $0 }
         }
@@ -79,28 +83,44 @@ struct RepositoryScanner: Sendable {
     /// - Throws: if the folder itself cannot be read. An unreadable entry in it is returned with the reason.
     func scan(_ folder: String) throws(RepositoryError) -> [Found] {
         switch try contents(ofModelsFolder: folder) {
-        case .bundle(let found): return [found]
+        case .model(let found): return found
         case .entries(let entries): return entries.flatMap { found(at: $0, in: folder) }
         }
     }
 
     private enum Contents: Sendable {
-        /// The folder is itself a bundle.
-        case bundle(Found)
+        /// It is itself a model: a model file, a bundle, or the versions of one model.
+        case model([Found])
         /// The names that may be models.
         case entries([String])
     }
 
     private func contents(ofModelsFolder folder: String) throws(RepositoryError) -> Contents {
+        let itself = Found(name: ModelBundle.servedName(of: folder), version: nil, path: folder, folder: folder)
+        if ModelBundle.isModelFile(folder), (try? files.kind(folder)) == .file { return .model([itself]) }
         let names = try names(ofModelsFolder: folder)
         // The folder may itself be a bundle: `--models my-model` is what people try first.
         if names.contains("model.json") || names.contains("saved_model.pb") || ModelBundle.isModelFolder(folder)
             || BundleLayout.isBundle(names: names, folder: folder, files: files)
         {
             try refuseBundles(in: folder, names: names)
-            return .bundle(Found(name: ModelBundle.servedName(of: folder), version: nil, path: folder, folder: folder))
+            return .model([itself])
         }
-        return .entries(names.filter { !Self.isIgnored($0) && Self.problem(ofName: $0) == nil })
+        let entries = names.filter { !Self.isIgnored($0) && Self.problem(ofName: $0) == nil }
+        let versions = versions(among: entries, of: itself.name, at: folder)
+        return versions.isEmpty ? .entries(entries) : .model(versions)
+    }
+
+    /// The versions of one model, if the folder has numbered folders and nothing else that may be a model.
+    private func versions(among entries: [String], of name: String, at folder: String) -> [Found] {
+        let numbers = NumberedFolders.names(among: entries)
+        // Other folders are not looked at: each entry may take long to answer.
+        guard !numbers.isEmpty else { return [] }
+        let others = entries.filter { !numbers.contains($0) }
+        guard
+            !others.contains(where: { ModelBundle.isModelFile($0) || (try? files.kind(folder + "/" + $0)) == .folder })
+        else { return [] }
+        return numbers.compactMap { version($0, of: name, at: folder, in: folder) }
     }
 
     /// The reason no request can contain this model name; nil if requests can. `HTTPWire` limits the characters of
@@ -185,8 +205,13 @@ struct RepositoryScanner: Sendable {
         let problem: String
         do throws(FileFailure) {
             switch try files.kind(folder) {
-            case .missing: problem = "does not exist"
-            case .file: problem = "is a file: set the folder that contains it"
+            case .missing:
+                let beside = (try? files.names(FilePath.parent(of: folder))) ?? []
+                problem = "does not exist" + Spelling.hint(for: FilePath.name(of: folder) ?? folder, among: beside)
+            case .file:
+                problem =
+                    "is not a supported model file" + (ForeignFile.advice(for: folder).map { " (\($0))" } ?? "")
+                    + ": expected \(ModelBundle.fileExtensions.joined(separator: ", ")), or a folder"
             case .folder:
                 // A folder that can be listed (r) may not be searchable (x): every entry of it would then fail.
                 _ = try files.kind(folder + "/.")
@@ -219,7 +244,10 @@ struct RepositoryScanner: Sendable {
             }
             let names = try files.names(path)
             let versions = NumberedFolders.names(among: names)
-            if versions.isEmpty, BundleLayout(names: names, folder: path, files: files) != nil {
+            if versions.isEmpty,
+                BundleLayout(names: names, folder: path, files: files) != nil
+                    || BundleLayout.isBundle(names: names, folder: path, files: files)
+            {
                 return [Found(name: name, version: nil, path: path, folder: folder)]
             }
             return versions.compactMap { self.version($0, of: name, at: path, in: folder) }
@@ -271,8 +299,8 @@ struct RepositoryScanner: Sendable {
     /// The entries of a folder that ``scan(_:)`` does not serve, each with the reason; hidden names are omitted. Reads
     /// the folder: blocks.
     func leftOut(of folder: String, found: [Found]) -> [String] {
-        // The folder is itself a bundle.
-        if found.contains(where: { $0.path == folder }) { return [] }
+        // It is itself a model.
+        if found.contains(where: { $0.path == folder || $0.place == folder }) { return [] }
         let names = ((try? files.names(folder)) ?? []).sorted()
         return names.filter { !Self.isIgnored($0) }.compactMap { entry in
             let path = folder + "/" + entry
@@ -287,8 +315,15 @@ struct RepositoryScanner: Sendable {
             case .missing, nil:
                 "\(entry) (\(entry.contains("\u{FFFD}") ? "its name is not UTF-8 text" : "a broken link"))"
             case .folder:
-                "\(entry) (a folder without model.json, saved_model.pb, one model file, or numbered versions with one model "
-                    + "each\(ForeignFile.note(on: path)))"
+                if let several = BundleLayout.adviceOnSeveral(in: path, files: files)
+                    ?? (BundleLayout.exportFolders.contains(entry)
+                        ? BundleLayout.adviceOnSeveral(in: folder, files: files) : nil)
+                {
+                    "\(entry) (\(several))"
+                } else {
+                    "\(entry) (a folder without model.json, saved_model.pb, one model file, or numbered versions with one model "
+                        + "each\(ForeignFile.note(on: path)))"
+                }
             case .file: "\(entry) (\(ForeignFile.advice(for: entry) ?? "not a model file: unknown extension"))"
             }
         }
@@ -302,7 +337,10 @@ public struct RepositoryError: Error, Sendable, CustomStringConvertible {
 
     init(message: String) { self.message = message }
 
-    init(folder: String, problem: String) { message = "the models folder \(folder) \(problem) (models)" }
+    init(folder: String, problem: String) {
+        let isFile = ModelBundle.isModelFile(folder) || problem.hasPrefix("is not a supported model file")
+        message = "\(isFile ? "" : "the models folder ")\(folder) \(problem) (models)"
+    }
 
     /// The message.
     public var description: String { message }

@@ -58,7 +58,9 @@ package struct AccessControl: Sendable {
             isKnown = true
             classes.formUnion(entry.classes)
         }
-        guard isKnown else { throw ServiceError(.unauthorized, "unknown token") }
+        guard isKnown else {
+            throw ServiceError(.unauthorized, "unknown token: tokens_file of this server has the known ones")
+        }
         guard classes.contains(requiredClass) else {
             throw ServiceError(
                 .forbidden,

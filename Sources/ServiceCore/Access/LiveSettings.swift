@@ -9,11 +9,15 @@ package final class LiveSettings: Sendable {
     /// The permission for pages of other origins; nil if they have none.
     package let cors: CORSPolicy?
 
+    /// The memory for all answers that wait for their clients, in bytes.
+    package let answerBytes: Int
+
     /// A number that no other settings have.
     package let number: UInt64
     private static let numbers = Atomic<UInt64>(0)
 
-    package init(settings: Settings, access: AccessControl) {
+    package init(settings: Settings, access: AccessControl, answerBytes: Int = .max) {
+        self.answerBytes = answerBytes
         self.settings = settings
         self.access = access
         cors = CORSPolicy(settings.corsOrigins)

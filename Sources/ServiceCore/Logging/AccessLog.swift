@@ -41,6 +41,7 @@ package final class AccessLog: Sendable {
     /// The stages of a request and their times; calls `write` for each, to avoid an array for each line.
     private static func stages(of note: RequestNote, _ write: (_ name: String, _ time: UInt64) -> Void) {
         write("recv", note.recv)
+        if note.times.load > 0 { write("load", note.times.load) }
         write("queue", note.times.queue)
         write("decode", note.times.decode)
         write("infer", note.times.inference)

@@ -49,6 +49,7 @@ package struct MetricsPage {
         var text = MetricsText()
         writeBuild(to: &text)
         writeModels(to: &text)
+        writeFallbacks(to: &text)
         writeTaught(to: &text)
         writeRollouts(to: &text)
         writeFlow(to: &text)
@@ -56,6 +57,7 @@ package struct MetricsPage {
         writeSharing(to: &text)
         writeStages(to: &text)
         writePipelines(to: &text)
+        writeReaders(to: &text)
         writeRequests(to: &text)
         writeConnections(to: &text)
         writeLife(to: &text)
@@ -139,12 +141,32 @@ package struct MetricsPage {
             "Versions of a model whose answers differed from their goldens, at a load or later.",
             .goldensFailed, known, &text)
         perModel("ocelli_model_unloads_total", "Unloads of a model.", .unloads, known, &text)
+        writeFound(known, to: &text)
+    }
+
+    /// Writes the numbers of pictures, detections and lines of each model.
+    private func writeFound(_ known: [(label: String, metric: ModelMetrics)], to text: inout MetricsText) {
         perModel(
             "ocelli_pictures_total", "Successful predictions; each picture or item of a batch counts.",
             .pictures, known, &text)
         perModel(
             "ocelli_detections_total", "Detections, segments and keypoints that were found in pictures.", .detections,
             known, &text)
+        perModel("ocelli_lines_total", "Lines of text in the answers of read.", .lines, known, &text)
+        perModel(
+            "ocelli_lines_skipped_total", "Regions of text that were not read because of a limit (max_lines).",
+            .linesSkipped, known, &text)
+    }
+
+    private func writeFallbacks(to text: inout MetricsText) {
+        text.family(
+            "ocelli_model_fallbacks_total", .counter,
+            "Inferences of a loaded model that the runtime of its format ran, because its engine refuses the inputs.")
+        for (record, model) in ready {
+            text.sample(
+                "ocelli_model_fallbacks_total", [("model", record.name), ("version", record.version)],
+                model.statistics.fallbacks)
+        }
     }
 
     private func writeRollouts(to text: inout MetricsText) {
@@ -267,8 +289,8 @@ package struct MetricsPage {
     private func writeStages(to text: inout MetricsText) {
         text.family(
             "ocelli_stage_duration_seconds", .histogram,
-            "Time of each stage of a prediction: recv (first to last byte of the request), queue, decode, infer, "
-                + "postprocess (boxes, masks and points), encode, and total.")
+            "Time of each stage of a prediction: recv (first to last byte of the request), load (the wait for a model that is "
+                + "not loaded), queue, decode, infer, postprocess (boxes, masks and points), encode, and total.")
         for (name, model) in metrics.models.all(where: { $0[.pictures] > 0 }) {
             for stage in Stage.allCases {
                 text.histogram(
@@ -303,6 +325,18 @@ package struct MetricsPage {
             "Time of a pipeline's stage for one picture, from the begin of its first crop to the end of its last.")
         for (labels, stage) in stages {
             text.histogram("ocelli_pipeline_stage_duration_seconds", labels, stage.duration)
+        }
+    }
+
+    private func writeReaders(to text: inout MetricsText) {
+        let name = "ocelli_reader_stage_duration_seconds"
+        text.family(
+            name, .histogram,
+            "Time of a reader's stage for one picture: find, turn (lines that stand on their heads), read.")
+        for (model, metrics) in metrics.models.all(where: { $0[.pictures] > 0 }) {
+            for stage in metrics.readerStages.all() {
+                text.histogram(name, [("model", model), ("stage", stage.label)], stage.metric)
+            }
         }
     }
 

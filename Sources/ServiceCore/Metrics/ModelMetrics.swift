@@ -7,10 +7,10 @@ package final class ModelMetrics: Sendable {
     private static let firstCounter = Stage.allCases.count * Histogram.size
 
     package enum Counter: Int, CaseIterable {
-        case pictures, detections
+        case pictures, detections, lines
         case loadsUncached, loadsCached, loadUncachedNanoseconds, loadCachedNanoseconds
         case loadFailures, goldensFailed, unloads
-        case skipped
+        case skipped, linesSkipped
     }
 
     /// The stages of a pipeline, by name; empty for a model.
@@ -37,6 +37,15 @@ package final class ModelMetrics: Sendable {
         }
     }
 
+    /// The time of each stage of a reader for one picture; empty for other models.
+    package let readerStages = LabelledList(maximum: 8) { Histogram() }
+
+    /// Counts a reader's work on one picture.
+    func record(_ stages: [StageTimes.Stage], skipped: Int) {
+        add(.linesSkipped, UInt64(clamping: skipped))
+        for stage in stages { readerStages[stage.name].record(stage.nanoseconds) }
+    }
+
     func add(_ counter: Counter, _ amount: UInt64 = 1) { numbers.add(amount, at: Self.firstCounter + counter.rawValue) }
     package subscript(counter: Counter) -> UInt64 { numbers[Self.firstCounter + counter.rawValue] }
 
@@ -51,7 +60,7 @@ package final class ModelMetrics: Sendable {
 
 /// The stages of a classified picture, in order: those of `Server-Timing`, and their total.
 package enum Stage: Int, Sendable, CaseIterable {
-    case recv, queue, decode, infer, postprocess, encode, total
+    case recv, load, queue, decode, infer, postprocess, encode, total
 
     /// The value of the label `stage`.
     var name: String { "\(self)" }

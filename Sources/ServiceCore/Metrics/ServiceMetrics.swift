@@ -59,6 +59,7 @@ package final class ServiceMetrics: Sendable {
         models.with(model) { metrics in
             metrics.add(.pictures)
             metrics[.recv].record(recv)
+            if times.load > 0 { metrics[.load].record(times.load) }
             metrics[.queue].record(times.queue)
             metrics[.decode].record(times.decode)
             metrics[.infer].record(times.inference)
@@ -68,9 +69,19 @@ package final class ServiceMetrics: Sendable {
         }
     }
 
-    /// Counts the detections in one picture.
+    /// Counts the detections, or the lines of text, in one picture.
     package func found(_ count: Int, task: ObservationTask, model: String) {
-        if task == .detect { models[model].add(.detections, UInt64(clamping: count)) }
+        switch task {
+        case .detect: models[model].add(.detections, UInt64(clamping: count))
+        case .read: models[model].add(.lines, UInt64(clamping: count))
+        case .segment, .keypoints, .embed: break
+        }
+    }
+
+    /// Counts the stages of a reader's answer for one picture.
+    /// - Parameter skipped: the regions that were not read because of a limit.
+    package func record(_ stages: [StageTimes.Stage], skipped: Int, ofReader model: String) {
+        models[model].record(stages, skipped: skipped)
     }
 
     /// Counts the stages of a pipeline's answer for one picture.

@@ -26,17 +26,23 @@ package enum OpenAPIDocument {
     /// The document as JSON text.
     package static func text(_ paths: [Path]) throws(ServiceError) -> String {
         do {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            let data = try encoder.encode(try document(paths))
-            return String(decoding: data, as: UTF8.self)
+            return try text(of: try document(paths))
         } catch {
             throw ServiceError(.internal, "the OpenAPI document cannot be made: \(error)")
         }
     }
 
-    private static func document(_ paths: [Path]) throws -> JSONValue {
-        var document = try JSONValue.parse(Data(PackageResources.openapi_json))
+    static func text(of document: JSONValue) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(document), as: UTF8.self)
+    }
+
+    /// The content of openapi.json; read once.
+    private static let described = Result { try JSONValue.parse(Data(PackageResources.openapi_json)) }
+
+    static func document(_ paths: [Path]) throws -> JSONValue {
+        var document = try described.get()
         let operations = document["operations"]
         var items: [String: JSONValue] = [:]
         for path in paths {
@@ -96,7 +102,7 @@ package enum OpenAPIDocument {
 
 extension JSONValue {
     /// A member of an object; null if the value is not an object or has no such member. Setting null removes it.
-    fileprivate subscript(_ name: String) -> JSONValue {
+    subscript(_ name: String) -> JSONValue {
         get {
             guard case .object(let members) = self else { return .null }
             return members[name] ?? .null

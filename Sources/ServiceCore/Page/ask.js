@@ -50,9 +50,11 @@ function headers() {
 function quoted(text) { return "'" + text.replaceAll("'", "'\\''") + "'"; }
 // What each model can be asked, by its name; whether the threshold is the bundle's own or the slider's.
 const tasks = new Map(), inputs = new Map(), classes = new Map();
+// The models that a drawing is made for.
+const drawable = new Set();
 let thresholdIsOurs = false;
 function task() { return $("task").value || "classify"; }
-// Whether the model takes values in fields, and no picture.
+// Whether the model takes values, in fields or as JSON, and no picture.
 function isForm() { return (inputs.get($("model").value) || []).length > 0; }
 // Relative, like all addresses here: a proxy may serve Ocelli below a path of its own.
 function address() {
@@ -65,7 +67,7 @@ function address() {
 }
 function showLine() {
   const token = $("token").value.trim() ? " -H 'Authorization: Bearer TOKEN'" : "";
-  const body = isForm() ? " --json " + quoted(JSON.stringify(facts()))
+  const body = isForm() ? " --json " + quoted(facts())
     : " --data-binary " + quoted("@" + name);
   $("curl").textContent = "curl" + token + body + " " + quoted(new URL(address(), location.href).href);
 }
@@ -78,7 +80,7 @@ async function ask() {
   $("say").textContent = "Waiting for the answer…";
   try {
     const { response, answer } = await call(address(), isForm()
-      ? { method: "POST", body: JSON.stringify(facts()), headers: { ...headers(), "Content-Type": "application/json" } }
+      ? { method: "POST", body: facts(), headers: { ...headers(), "Content-Type": "application/json" } }
       : { method: "POST", body: picture, headers: headers() });
     if (mine !== turn) return;
     await show(answer, response.headers.get("Server-Timing") || "", mine);
@@ -87,30 +89,37 @@ async function ask() {
     $("say").className = "bad";
     $("say").textContent = error.message;
     forget();
+  } finally {
+    // The request may have loaded the model.
+    wake();
   }
 }
 // Takes away what the last answer showed.
 function forget() {
   $("bars").replaceChildren();
-  $("times").hidden = $("raw").hidden = true;
+  $("times").hidden = $("raw").hidden = $("page").hidden = true;
   last = null;
   draw();
 }
 let last = null, lit = -1;
 async function show(answer, timing, mine) {
-  const mask = answer.mask ? await classesOf(answer.mask.b64) : null;
+  const map = depthOf(answer), mask = answer.mask ? await classesOf(answer.mask.b64) : map ? await bitmapOf(map.b64) : null;
   if (mine !== turn) return;
+  if (map && answer.image) answer.image.displayed = { width: mask.width, height: mask.height };
   last = { answer, mask };
   lit = -1;
   const image = answer.image;
   $("raw").hidden = !answer.outputs;
   $("raw").textContent = answer.outputs ? shortened(JSON.stringify(answer.outputs, null, isForm() ? 2 : 0)) : "";
+  $("page").hidden = !answer.text;
+  $("text").textContent = answer.text || "";
+  $("text-copied").textContent = "";
   $("say").textContent = summary(answer) + " " + (image
     ? image.width + "×" + image.height + " " + image.format.toUpperCase() + ", " : "") +
     answer.model + " version " + answer.version;
   listFound();
   draw();
-  $("stages").replaceChildren(...[...stagesOf(timing), { stage: "total", time: answer.timing_ms.total }].map((one) => {
+  $("stages").replaceChildren(...rows(stagesOf(timing), answer.timing_ms.total).map((one) => {
     const row = element("tr"), heading = element("th", one.stage);
     heading.scope = "row";
     row.append(heading, element("td", one.time.toFixed(2), "number"), element("td", one.note, "quiet"));
@@ -118,17 +127,31 @@ async function show(answer, timing, mine) {
   }));
   $("times").hidden = false;
 }
+// The depth map among a model's outputs.
+function depthOf(answer) {
+  return Object.values(answer.outputs || {}).find((one) => one && one.b64 && Number.isFinite(one.min) && Number.isFinite(one.max));
+}
 // The stages of a field Server-Timing: `infer;dur=4.1;desc="2 threads"`.
 function stagesOf(timing) {
   return [...timing.matchAll(/([^\s,;="]+)((?:;[^,;"]*(?:"[^"]*")?)*)/g)].map(([, stage, rest]) => ({
     stage, time: Number((rest.match(/;\s*dur=([\d.]+)/) || [])[1]), note: (rest.match(/;\s*desc="([^"]*)"/) || [])[1] || ""
   })).filter((one) => Number.isFinite(one.time));
 }
+// The stages with the total, which ends with the written answer: `timing_ms.total` is in the answer, and so ends before. The stages of a
+// pipeline are parts of the others, and its crops are computed at the same time.
+function rows(all, answered) {
+  const isPart = (one) => one.stage.startsWith("stage."), parts = all.filter(isPart), own = all.filter((one) => !isPart(one));
+  const encode = own.find((one) => one.stage === "encode"), total = answered + (encode ? encode.time : 0);
+  const sum = own.reduce((time, one) => time + one.time, 0);
+  return [...own, { stage: "total", time: total, note: sum > total + .01 ? "less than the sum: crops are computed at the same time" : "" },
+    ...parts.map((one) => ({ ...one, stage: one.stage.slice(6), note: "of it" }))];
+}
 // A model's raw tensors may have millions of numbers.
 function shortened(text) {
   const most = 20000;
   return text.length > most ? text.slice(0, most) + "… (" + text.length + " characters; the line below gives all)" : text;
 }
+function degrees(angle) { return (180 * angle / Math.PI).toFixed(1) + "°"; }
 function percent(value) { return (100 * value).toFixed(1) + " %"; }
 
 // What an answer says, one entry for each thing.
@@ -142,7 +165,7 @@ function found(answer) {
     return answer.detections.map((one) => ({
       name: one.label, share: one.confidence, color: color(one.index), least: one.confidence,
       place: "left " + Math.round(one.box.x) + ", top " + Math.round(one.box.y) + ", " + Math.round(one.box.width) + "×" +
-        Math.round(one.box.height) + " pixels" +
+        Math.round(one.box.height) + " pixels" + (one.points ? ", turned by " + degrees(one.angle) : "") +
         (one.keypoints ? ", " + count(one.keypoints.filter((point) => point).length, "point", "points") : "") +
         stages(one).map(([name, text]) => "; " + name + ": " + text).join("")
     }));
@@ -159,6 +182,13 @@ function found(answer) {
       place: "left " + Math.round(one.x) + ", top " + Math.round(one.y)
     })).filter((one) => one);
   }
+  if (answer.lines) {
+    return answer.lines.map((one, index) => ({
+      name: one.text, share: one.confidence, color: color(index), least: one.confidence,
+      place: "left " + Math.round(one.box.x) + ", top " + Math.round(one.box.y) + ", " + Math.round(one.box.width) + "×" +
+        Math.round(one.box.height) + " pixels"
+    }));
+  }
   if (answer.embedding) {
     const first = answer.embedding.slice(0, 8).map((one) => one.toFixed(4)).join(", ");
     return [{ name: answer.dimension + " numbers", place: first + ", …" }];
@@ -167,7 +197,7 @@ function found(answer) {
 }
 // What the stages of a pipeline say of a find, each as its name and some words.
 function stages(one) {
-  const own = ["index", "label", "confidence", "box", "keypoints", "mask"];
+  const own = ["index", "label", "confidence", "box", "points", "angle", "keypoints", "mask"];
   return Object.keys(one).filter((name) => !own.includes(name)).map((name) => {
     const said = one[name];
     if (said.error) return [name, said.error];
@@ -175,6 +205,7 @@ function stages(one) {
     if (said.detections) {
       return [name, said.detections.map((part) => [part.label, ...stages(part).map(([, text]) => text)].join(" ")).join(", ") || "nothing"];
     }
+    if (said.lines) return [name, said.text.replaceAll("\n", " ") || "no text"];
     return [name, entries.slice(0, 3).map((entry) => entry.name + (entry.share === undefined ? "" : " " + percent(entry.share))).join(", ")];
   });
 }
@@ -192,10 +223,16 @@ function summary(answer) {
   if (answer.detections) return entries.length ? count(entries.length, "thing", "things") + " found." : "Nothing found.";
   if (answer.segments) return count(entries.length, "class", "classes") + " in the picture.";
   if (answer.keypoints) return entries.length + " of " + count(answer.keypoints.length, "point", "points") + " found.";
+  if (answer.lines) {
+    const skipped = answer.skipped ? " " + count(answer.skipped, "region", "regions") + " not read: too many." : "";
+    return (entries.length ? count(entries.length, "line", "lines") + " of text." : "No text found.") + skipped;
+  }
+  const map = depthOf(answer);
+  if (map) return "Depth from " + map.min.toFixed(2) + " (black) to " + map.max.toFixed(2) + " (white).";
   return answer.embedding ? "The picture's vector." : "The answer:";
 }
 function listFound() {
-  const isDrawn = last.answer.detections || last.answer.keypoints;
+  const isDrawn = last.answer.detections || last.answer.keypoints || last.answer.lines;
   $("bars").replaceChildren(...found(last.answer).filter(isOver).map((entry, index) => {
     const row = element("li"), title = element("span", undefined, "name");
     if (entry.color) {

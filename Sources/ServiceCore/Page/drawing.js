@@ -22,11 +22,11 @@ function draw() {
   const taken = [];
   for (const index of order) {
     const one = things[index];
-    const line = index === lit ? 2 * unit : unit, { x, y, width, height } = one.box;
+    const line = index === lit ? 2 * unit : unit;
     for (const [style, wide] of [["rgb(255 255 255 / .7)", 1.8 * line], [color(one.index), line]]) {
       pen.strokeStyle = style;
       pen.lineWidth = wide;
-      pen.strokeRect(x, y, width, height);
+      outline(pen, one);
     }
     (one.keypoints || []).forEach((point) => point && dot(pen, point, unit, color(one.index)));
     drawStages(pen, one, unit);
@@ -46,6 +46,15 @@ function draw() {
     pen.fillStyle = "#fff";
     pen.fillText(text, place.left + 1.5 * unit, place.top + 4.7 * unit);
   }
+  // Lines of text: only their places, because the page shows the text next to the picture.
+  (last.answer.lines || []).filter((one) => isOver({ least: one.confidence })).forEach((one, index) => {
+    const line = index === lit ? 2 * unit : unit;
+    for (const [style, wide] of [["rgb(255 255 255 / .7)", 1.8 * line], [color(index), line]]) {
+      pen.strokeStyle = style;
+      pen.lineWidth = wide;
+      outline(pen, one);
+    }
+  });
   let place = 0;
   (last.answer.keypoints || []).forEach((point, index) => {
     if (!point || !isOver({ least: point.confidence })) return;
@@ -67,10 +76,13 @@ function dot(pen, point, unit, style) {
   pen.lineWidth = .6 * unit;
   pen.stroke();
 }
+function bitmapOf(b64) {
+  const bytes = Uint8Array.from(atob(b64), (letter) => letter.charCodeAt(0));
+  return createImageBitmap(new Blob([bytes], { type: "image/png" }), { colorSpaceConversion: "none" });
+}
 // A PNG of class numbers as a canvas of colours: 0 is nothing, 255 was not seen.
 async function classesOf(b64) {
-  const bytes = Uint8Array.from(atob(b64), (letter) => letter.charCodeAt(0));
-  const bits = await createImageBitmap(new Blob([bytes], { type: "image/png" }), { colorSpaceConversion: "none" });
+  const bits = await bitmapOf(b64);
   const sheet = document.createElement("canvas"), shrink = Math.min(1, 2000 / Math.max(bits.width, bits.height));
   sheet.width = Math.max(1, Math.round(bits.width * shrink));
   sheet.height = Math.max(1, Math.round(bits.height * shrink));
@@ -125,13 +137,22 @@ function drawRuns(pen, mask, style) {
   });
   pen.globalAlpha = 1;
 }
+// The sides of a thing's box, which may be turned.
+function outline(pen, one) {
+  const { x, y, width, height } = one.box;
+  if (!one.points) return pen.strokeRect(x, y, width, height);
+  pen.beginPath();
+  for (const point of one.points) pen.lineTo(point.x, point.y);
+  pen.closePath();
+  pen.stroke();
+}
 // The boxes and points that the stages of a pipeline found in a find.
 function drawStages(pen, one, unit) {
   for (const said of Object.values(one)) {
     for (const part of (said && said.detections) || []) {
       pen.strokeStyle = color(part.index + 1);
       pen.lineWidth = unit / 2;
-      pen.strokeRect(part.box.x, part.box.y, part.box.width, part.box.height);
+      outline(pen, part);
       drawStages(pen, part, unit);
     }
     if (said && !Array.isArray(said) && said.keypoints) {

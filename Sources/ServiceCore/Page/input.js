@@ -1,35 +1,69 @@
 "use strict";
-// What the visitor gives: fields for values, a picture, a drawing.
-// A model of numbers and words: a field for each input.
-function isTabular(model) {
-  const all = model.inputs || [];
-  return all.length > 0 && all.length <= 64 && all.every((one) => one.type === "scalar" || one.type === "text");
+// What the visitor gives: fields for values, JSON, a picture, a drawing.
+// The shape of one row: open extents are 1, or as in the file's default.
+function extents(input) {
+  const usual = (input.shapes && input.shapes.default) || [];
+  return input.type === "scalar" ? [] : input.shape.map((extent, axis) => (extent > 0 ? extent : usual[axis] > 0 ? usual[axis] : 1));
 }
+function values(input) { return input.type === "dictionary" ? 2 : extents(input).reduce((product, extent) => product * extent, 1); }
+// A model of numbers and words, such as one of a table: no pictures, and few enough values to type.
+function isTabular(model) {
+  const all = model.inputs || [], typed = ["scalar", "text", "array", "string", "dictionary"];
+  return all.length > 0 && !model.pipeline && !model.reader && all.every((one) => typed.includes(one.type)) &&
+    all.reduce((sum, one) => sum + values(one), 0) <= 1024;
+}
+// Whether each input is a single value, with a field of its own; others are JSON.
+function hasFields(wanted) {
+  return wanted.length <= 64 && wanted.every((one) => one.type !== "dictionary" && values(one) === 1);
+}
+function isText(input) { return ["text", "string"].includes(input.type) || input.dtype === "string"; }
+// A value of the input's shape, to be overwritten.
+function sample(input) {
+  if (input.type === "dictionary") return { word: 1 };
+  const nest = ([extent, ...rest]) => (extent === undefined ? (isText(input) ? "" : 0) : Array.from({ length: extent }, () => nest(rest)));
+  // Leading extents of 1 may be left out.
+  const own = extents(input), first = own.findIndex((extent) => extent > 1);
+  return nest(first < 0 ? [] : own.slice(first));
+}
+// The body of a request with the values, as text.
 function facts() {
+  const box = $("facts").querySelector("textarea");
+  if (box) return box.value;
   const body = Object.create(null);
   for (const field of $("facts").querySelectorAll("input")) {
     // What is left empty is left out: an input with a default does without.
     if (field.value !== "") body[field.name] = field.type === "number" ? Number(field.value) : field.value;
   }
-  return body;
+  return JSON.stringify(body);
 }
 function makeForm() {
   const wanted = inputs.get($("model").value) || [];
-  const key = JSON.stringify(wanted.map((one) => [one.name, one.type]));
+  const key = JSON.stringify(wanted.map((one) => [one.name, one.type, one.dtype, one.shape]));
   $("facts").hidden = !wanted.length;
-  $("drop").hidden = $("draw").hidden = wanted.length > 0;
+  $("ask").textContent = wanted.length ? "Values" : "Picture";
+  $("drop").hidden = wanted.length > 0;
+  $("draw").hidden = !drawable.has($("model").value);
   if ($("facts").dataset.key === key) return;
   $("facts").dataset.key = key;
   const button = element("button", "Predict");
-  $("facts").replaceChildren(...wanted.map((one) => {
-    const label = element("label", one.name), field = element("input");
-    field.name = one.name;
-    field.type = one.type === "text" ? "text" : "number";
-    if (field.type === "number") field.step = "any";
-    field.autocomplete = "off";
-    label.append(field);
-    return label;
-  }), button);
+  $("facts").replaceChildren(...(hasFields(wanted) ? wanted.map(fieldOf) : [boxOf(wanted)]), button);
+}
+function fieldOf(input) {
+  const label = element("label", input.name), field = element("input");
+  field.name = input.name;
+  field.type = isText(input) ? "text" : "number";
+  if (field.type === "number") field.step = "any";
+  field.autocomplete = "off";
+  label.append(field);
+  return label;
+}
+function boxOf(wanted) {
+  const label = element("label", "Values, as JSON"), box = element("textarea");
+  box.rows = 6;
+  box.spellcheck = false;
+  box.value = JSON.stringify({ inputs: Object.fromEntries(wanted.map((one) => [one.name, sample(one)])) });
+  label.append(box);
+  return label;
 }
 $("facts").onsubmit = (event) => { event.preventDefault(); ask(); };
 $("facts").oninput = showLine;
@@ -41,6 +75,12 @@ function take(blob, called, several) {
   const shown = $("preview");
   if (shown.src) URL.revokeObjectURL(shown.src);
   shown.src = URL.createObjectURL(blob);
+  // Ocelli decodes formats that browsers do not, such as HEIC.
+  shown.onerror = () => {
+    if (picture !== blob) return;
+    $("seen").hidden = true;
+    $("others").append((several > 1 ? " " : "") + "This browser cannot show " + name + ". It was sent all the same.");
+  };
   shown.alt = "The picture that was sent: " + name;
   shown.hidden = $("seen").hidden = false;
   forget();

@@ -132,9 +132,10 @@ async function teachNow(files, label, name) {
       }
       done += group.length;
     }
-    const fresh = added.filter((one) => one.new || one.moved).length;
+    const fresh = added.filter((one) => one.new).length, moved = added.filter((one) => one.moved).length;
+    const known = added.length - fresh - moved;
     tell(count(fresh, "picture", "pictures") + " of " + label + " taught" +
-      (added.length > fresh ? "; " + (added.length - fresh) + " known before" : "") +
+      (moved ? "; " + moved + " moved from another class" : "") + (known ? "; " + known + " known before" : "") +
       (errors.length ? "; left out: " + errors.join("; ") : "."), errors.length > 0);
     await look();
     follow(name);
@@ -171,12 +172,36 @@ async function forgetClass(name, label) {
     tell(error.message, true);
   }
 }
-$("lesson").onchange = () => { showLesson(); follow($("lesson").value); };
-$("add").onclick = () => {
+// The taught pictures that are nearest to another one.
+async function seek(file) {
+  $("near").replaceChildren();
+  try {
+    const { answer } = await call(taughtRoute($("lesson").value, "/search?top=5"), { method: "POST", body: file, headers: headers() });
+    $("near").replaceChildren(...answer.examples.map((one) =>
+      element("li", one.label + ", " + (one.name || one.id.slice(0, 8)) + ": " + one.similarity.toFixed(3))));
+  } catch (error) {
+    tell(error.message, true);
+  }
+}
+$("lesson").onchange = () => {
+  $("near").replaceChildren();
+  showLesson();
+  follow($("lesson").value);
+};
+// The chosen pictures are taught, or one is sought.
+let seeks = false;
+function choose(isSought) {
+  seeks = isSought;
+  $("files").multiple = !isSought;
   $("files").value = "";
   $("files").click();
+}
+$("add").onclick = () => choose(false);
+$("seek").onclick = () => choose(true);
+$("files").onchange = () => {
+  const files = $("files").files;
+  if (files.length) seeks ? seek(files[0]) : teachPictures(files);
 };
-$("files").onchange = () => { if ($("files").files.length) teachPictures($("files").files); };
 $("try").onclick = () => {
   $("model").value = $("lesson").value;
   $("model").onchange();

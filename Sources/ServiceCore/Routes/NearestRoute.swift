@@ -42,9 +42,12 @@ package struct NearestRoute: Sendable {
             let rest = parts.dropFirst()
             return nearest(to: [version == "v1" ? "v2" : "v1"] + rest, maximum: 0)
                 ?? nearest(to: [version, "models", "{name}"] + rest)
+                ?? (rest.count > 1 ? nearest(to: [version, "models"] + rest) : nil)
         }
         return nearest(to: ["v1"] + parts) ?? nearest(to: ["v2"] + parts)
             ?? nearest(to: ["v1", "models", "{name}"] + parts) ?? nearest(to: ["v2", "models", "{name}"] + parts)
+            // A model's name with a route; any word could be a name without one.
+            ?? (parts.count > 1 ? nearest(to: ["v1", "models"] + parts) : nil)
     }
 
     private func nearest(to parts: [String], maximum: Int = .max) -> String? {

@@ -50,6 +50,12 @@ package struct RequestParameter {
         return count
     }
 
+    /// The value as yes or no.
+    package func flag() throws(ServiceError) -> Bool {
+        guard let flag = Bool(value) else { throw mistake("true or false") }
+        return flag
+    }
+
     /// The value as one of a few words.
     package func choice<T: RawRepresentable & CaseIterable>() throws(ServiceError) -> T where T.RawValue == String {
         guard let choice = T(rawValue: value) else {

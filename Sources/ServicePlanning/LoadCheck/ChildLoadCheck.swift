@@ -34,6 +34,8 @@ package struct ChildLoadCheck: Sendable {
             guard result.problems.isEmpty else {
                 return .refused(result.problems.map { BundleProblem(path: $0.path, reason: $0.reason) })
             }
+            // Without a cache of compiled models they are in that process only.
+            EngineMemory.add(result.decisions)
             return .good(compiledAnew: result.compiledAnew, engineComparison: result.engineComparison)
         }
     }

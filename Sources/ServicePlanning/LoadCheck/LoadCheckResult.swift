@@ -18,6 +18,8 @@ package struct LoadCheckResult: Codable, Sendable {
     package var compiledAnew = false
     /// The duration of the comparison of two engines in nanoseconds.
     package var engineComparison: UInt64 = 0
+    /// The decisions on engines that the process has made or found, by the digest of the files.
+    package var decisions: [String: EngineMemory.Decision] = [:]
     /// True if the engine could not start its threads, which is not the model's fault.
     package var hadNoThreads = false
     /// The problems of the model; empty if it works.

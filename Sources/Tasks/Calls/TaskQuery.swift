@@ -42,7 +42,10 @@ extension TaskQuery {
 /// The parameters that all tasks on pictures have.
 package struct PictureQuery: Sendable {
     package var crop: CropAndScale?
-    package var ignoresOrientation = false
+    /// The size of the picture's tensor, for classify and predict; nil for the model's default.
+    package var size: ImageSize?
+    /// The orientation of the request's pictures.
+    package var orientation = ImageOrientation.apply
     /// The page of a TIFF, from 0.
     package var page = 0
     package var timeoutMilliseconds: Int?
@@ -72,10 +75,10 @@ package struct PictureQuery: Sendable {
         switch parameter.name {
         case "crop": crop = try parameter.choice()
         case "orientation":
-            guard parameter.value == "ignore" || parameter.value == "apply" else {
-                throw parameter.mistake("one of \"apply\", \"ignore\"")
+            guard let choice = ImageOrientation(text: parameter.value) else {
+                throw parameter.mistake(ImageOrientation.expected)
             }
-            ignoresOrientation = parameter.value == "ignore"
+            orientation = choice
         case "page":
             guard let number = Int(parameter.value), (0...Self.lastPage).contains(number) else {
                 throw parameter.mistake("a whole number from 0 to \(Self.lastPage)")
@@ -98,7 +101,8 @@ package struct PictureQuery: Sendable {
     package func options(of request: HTTPRequest, deadline: Double) -> PredictionOptions {
         var options = PredictionOptions()
         options.cropAndScale = crop
-        options.ignoresOrientation = ignoresOrientation
+        options.size = size
+        options.orientation = orientation
         options.page = page
         options.deadline = request.deadline(timeoutMilliseconds, usual: deadline)
         return options

@@ -10,7 +10,11 @@ enum BodyAdvice {
     static func adding(
         to error: ServiceError, of request: HTTPRequest, model: Model, name: String
     ) -> ServiceError {
-        guard request.body.count > 0, [.unsupportedMediaType, .invalidImage].contains(error.code) else { return error }
+        guard [.unsupportedMediaType, .invalidImage].contains(error.code) else { return error }
+        // curl sends an empty body for a file that does not exist.
+        guard request.body.count > 0 else {
+            return error.suffixed(": send the picture as the body, with curl by --data-binary @FILE")
+        }
         if error.code == .unsupportedMediaType, isJSON(request.body), let input = model.description.imageInput?.name {
             return error.suffixed(
                 ". Pictures in JSON go to /v1/models/\(name)/predict: {\"inputs\": {\"\(input)\": {\"b64\": \"...\"}}}")

@@ -1,5 +1,6 @@
 package import FlowControl
 package import HTTPServer
+internal import ImagePipeline
 package import Inference
 package import JSON
 internal import Repository
@@ -15,7 +16,7 @@ package struct ClassifyQuery: TaskQuery {
     package var top: Int?
     /// The minimum confidence of a class in the answer; nil if not given.
     package var threshold: Float?
-    package var ownNames: [String] { ["top", "threshold"] }
+    package var ownNames: [String] { ["top", "threshold", "size"] }
 
     /// A query without parameters.
     package init() {}
@@ -24,9 +25,30 @@ package struct ClassifyQuery: TaskQuery {
         switch parameter.name {
         case "top": top = try parameter.count()
         case "threshold": threshold = try parameter.share()
+        case "size": picture.size = try Self.size(parameter)
         default: return false
         }
         return true
+    }
+}
+
+extension ClassifyQuery {
+    /// The longest side of a size.
+    private static let longest = 8_192
+
+    /// Reads `WIDTHxHEIGHT`.
+    private static func size(_ parameter: RequestParameter) throws(ServiceError) -> ImageSize {
+        let sides = parameter.value.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+        guard sides.count == 2, sides.allSatisfy({ (1...longest).contains($0) }) else {
+            throw parameter.mistake("WIDTHxHEIGHT, each from 1 to \(longest)")
+        }
+        return ImageSize(width: sides[0], height: sides[1])
+    }
+
+    /// Refuses a size that the model's file does not allow.
+    func checkSize(_ model: Model) throws(ServiceError) {
+        guard let size = picture.size, let reason = model.refusal(of: size) else { return }
+        throw .badRequest("query parameter \"size\": \(reason)")
     }
 }
 
@@ -51,6 +73,7 @@ package struct ClassifyTask: PredictionTask {
     package init(
         _ run: ModelRequest, _ query: ClassifyQuery, of request: HTTPRequest, live: LiveSettings
     ) throws(ServiceError) {
+        try query.checkSize(run.model)
         let labels = run.classLabels
         // `explain` works without labels.
         guard run.model.takesOnePicture, labels != nil || query.picture.explain != nil else {

@@ -20,6 +20,9 @@ package struct FormParts: Sendable {
         let number: Int
         fileprivate(set) var range = 0..<0
 
+        /// The media type that the client gives the data; nil for none.
+        var type: String? { headers.contentType }
+
         fileprivate var isPicture: Bool { headers.name == "image" || headers.name == "file" }
 
         /// True if the part holds several files (RFC 2388 section 4.2, which RFC 7578 section 4.3 deprecates):
@@ -46,8 +49,8 @@ package struct FormParts: Sendable {
         private init() { (names, picture, pictures) = ([], "", []) }
     }
 
-    /// The range of each picture, in order; empty if ``item`` is not nil.
-    let pictures: [Range<Int>]
+    /// The pictures, in order; empty if ``item`` is not nil.
+    let pictures: [Part]
     /// The inputs of the one prediction that the form describes, in order; nil for pictures.
     let item: [(name: String, part: Part)]?
     /// The text parts with the names of parameters, in order.
@@ -121,7 +124,7 @@ package struct FormParts: Sendable {
         }
         if let failure { throw ServiceError(failure) }
         item = found.isItem ? try found.item() : nil
-        pictures = item == nil ? try found.pictureRanges() : []
+        pictures = item == nil ? try found.allPictures() : []
         parameters = found.parameters
     }
 
@@ -188,8 +191,8 @@ package struct FormParts: Sendable {
             return item
         }
 
-        /// The ranges of the pictures, at least one.
-        func pictureRanges() throws(ServiceError) -> [Range<Int>] {
+        /// The pictures, at least one.
+        func allPictures() throws(ServiceError) -> [Part] {
             var (pictures, files) = ((named + pictures).sorted { $0.number < $1.number }, files)
             if pictures.isEmpty, files.count == 1 { swap(&pictures, &files) }
             if let other = files.first {
@@ -203,16 +206,23 @@ package struct FormParts: Sendable {
             guard pictures.count <= maximum else {
                 throw .badRequest("the multipart body has more than \(maximum) pictures: the limit (max_batch)")
             }
-            return pictures.map(\.range)
+            return pictures
         }
     }
 }
 
 extension EncodedImage {
     /// A picture in a request's body.
-    package init(_ body: HTTPBody, _ range: Range<Int>) {
+    /// - Parameter type: the media type that the client gives it; nil for none.
+    package init(_ body: HTTPBody, _ range: Range<Int>, type: String? = nil) {
         self.init(byteCount: range.count) { use in
             body.withUnsafeBytes { use(UnsafeRawBufferPointer(rebasing: $0[range])) }
         }
+        take(type: type)
+    }
+
+    /// The picture that is the body of a request.
+    package init(_ request: HTTPRequest) {
+        self.init(request.body, 0..<request.body.count, type: request.head.value(of: "content-type"))
     }
 }

@@ -272,6 +272,7 @@ extension StageTimes {
     /// Adds the times of another item of the request: items wait concurrently, so the longest wait counts; the other
     /// stages are work, which adds up.
     package mutating func add(concurrent other: StageTimes) {
+        load = max(load, other.load)
         queue = max(queue, other.queue)
         add(other)
     }

@@ -27,6 +27,8 @@ package struct ModelChoice: Sendable {
     package private(set) var route: RolloutRoute?
     /// The model that computes the answer; nil until it is known.
     private(set) var resolution: Chosen?
+    /// Nanoseconds that the request has waited for its model to be loaded.
+    package var loadWait: UInt64 = 0
 
     private init(name: String, version: String?, isNamed: Bool, claim: Claim) {
         self.name = name
@@ -74,6 +76,8 @@ package struct ModelChoice: Sendable {
         let name: String
         /// The taught model with this embedder; nil for other models.
         var taught: TaughtSnapshot?
+        /// Nanoseconds that the request has waited for the model to be loaded.
+        var loadWait: UInt64 = 0
     }
 
     /// The choice, bound to the version that computes the answer; nil if that is not known yet: for a model that must
@@ -132,11 +136,15 @@ package struct ModelChoice: Sendable {
 
     /// The chosen model, or the one that has its name now; waits while it is loaded.
     /// - Parameter deadline: the end of the wait; nil for no limit.
-    package func model(in repository: ModelRepository, deadline: MonotonicInstant?) async throws(ServiceError) -> Model
-    {
-        if let model = resolution?.model ?? ready { return model }
+    /// - Returns: the model, and the nanoseconds that the request has waited for it.
+    package func model(
+        in repository: ModelRepository, deadline: MonotonicInstant?
+    ) async throws(ServiceError) -> (model: Model, wait: UInt64) {
+        if let model = resolution?.model ?? ready { return (model, loadWait) }
+        let start = MonotonicInstant.now
         do throws(InferenceError) {
-            return try await repository.model(named: name, version: version, deadline: deadline)
+            let model = try await repository.model(named: name, version: version, deadline: deadline)
+            return (model, loadWait &+ MonotonicInstant.now.nanoseconds(since: start))
         } catch {
             throw ServiceError(error)
         }
@@ -148,22 +156,24 @@ package struct ModelChoice: Sendable {
         for call: Call, or unnamed: UnnamedModel, until deadline: MonotonicInstant?
     ) async throws(ServiceError) -> Chosen {
         if let taught {
-            let run =
-                if let resolved = resolution?.taught { resolved } else {
-                    try await taught.run(name, version: version, deadline: deadline)
-                }
-            return Chosen(model: run.embedder, name: run.name, taught: run)
+            if let run = resolution?.taught { return Chosen(model: run.embedder, name: run.name, taught: run) }
+            let start = MonotonicInstant.now
+            let run = try await taught.run(name, version: version, deadline: deadline)
+            return Chosen(
+                model: run.embedder, name: run.name, taught: run,
+                loadWait: MonotonicInstant.now.nanoseconds(since: start))
         }
         if let ready, isNamed || unnamed.fits(ready) { return Chosen(model: ready, name: name) }
         let repository = call.parts.repository
         var choice = self
-        var model = try await choice.model(in: repository, deadline: deadline)
+        var (model, wait) = try await choice.model(in: repository, deadline: deadline)
         while !isNamed, !unnamed.fits(model) {
             let name = try unnamed.name(in: repository, configured: call.live.settings.defaultModel)
             guard name != choice.name else { break }
             choice = ModelChoice(name: name, version: nil, isNamed: false, claim: claim)
-            model = try await choice.model(in: repository, deadline: deadline)
+            choice.loadWait = wait
+            (model, wait) = try await choice.model(in: repository, deadline: deadline)
         }
-        return Chosen(model: model, name: choice.name)
+        return Chosen(model: model, name: choice.name, loadWait: wait)
     }
 }

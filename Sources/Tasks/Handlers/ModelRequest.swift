@@ -104,6 +104,7 @@ extension PredictionOptions {
         (options.keeps, options.decoded) = (nil, sample)
         options.deadline = deadline
         options.claim = .usual
+        options.loadWait = 0
         return options
     }
 }

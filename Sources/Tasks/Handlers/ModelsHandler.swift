@@ -149,6 +149,7 @@ package struct ModelsHandler: CallHandler {
         writer.integer((description.classLabels ?? found)?.count ?? 0)
         if !model.tasks.isEmpty { writer.member("tasks", model.tasks.map(\.rawValue)) }
         if let pipeline = model.pipeline { PipelineAnswer.write(pipeline, to: &writer) }
+        if let reader = model.reader { ReaderAnswer.write(reader, to: &writer) }
         if let head = model.taughtClassifier {
             writer.key("taught")
             writer.object { writer in
@@ -166,8 +167,14 @@ package struct ModelsHandler: CallHandler {
                 writer.member("name", engine.name)
                 writer.member("version", engine.version)
                 if let reason = engine.reason { writer.member("reason", reason) }
-                if !engine.comparedAt.isEmpty { writer.member("compared_at", engine.comparedAt) }
-                if let reason = model.loadReport.engineUncompared { writer.member("not_compared", reason) }
+                let confirmation = model.loadReport.confirmation
+                if let by = confirmation.by { writer.member("confirmed_by", by) }
+                if !confirmation.shapes.isEmpty { writer.member("compared_at", confirmation.shapes) }
+                if let difference = confirmation.largestDifference {
+                    writer.key("largest_difference")
+                    writer.number(difference)
+                }
+                if let reason = confirmation.reason { writer.member("unconfirmed", reason) }
                 writer.key("comparison_ms")
                 writer.milliseconds(model.loadReport.engineComparison &+ model.loadReport.triedEngineComparison)
             }
@@ -295,7 +302,8 @@ package struct ModelsHandler: CallHandler {
                 writer.string(image.layout.rawValue)
                 writer.key("crop_and_scale")
                 writer.string(image.cropAndScale.rawValue)
-                if let size = image.openSize {
+                // Sizes with a default are among `shapes`.
+                if let size = image.openSize, size.usual == nil {
                     writer.key("open_size")
                     writer.object { writer in
                         for (key, side) in [

@@ -2,9 +2,16 @@ internal import Inference
 package import WireFormats
 
 extension Model {
-    /// Refuses a pipeline on routes that need a model with tensors.
+    /// Refuses a pipeline or a reader on routes that need a model with tensors.
     /// - Parameter name: the model's name in the request.
     package func refusePipeline(_ name: String) throws(ServiceError) {
+        if let reader {
+            let parts = reader.models.map(\.part.rawValue).joined(separator: ", ")
+            throw .invalidInput(
+                "model \"\(name)\" is a reader of text, made of several models (\(parts)), and has no tensors of its own: send "
+                    + "pictures to /v1/models/\(name)/read; to send tensors, put one of its files into a folder of its own"
+            )
+        }
         guard let pipeline else { return }
         throw .invalidInput(
             "model \"\(name)\" is a pipeline of several models (\(pipeline.versions.map(\.name).joined(separator: ", "))) and has "

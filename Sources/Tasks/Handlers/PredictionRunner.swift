@@ -19,6 +19,7 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
     package init(_ call: Call, _ query: Job.Query) throws(ServiceError) {
         var query = query
         try query.read(call.head.target, maxDeadline: call.live.settings.maxDeadline)
+        try call.checkDeclaredFrame()
         self.call = call
         self.query = query
     }
@@ -31,6 +32,7 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
         ) { (request, choice) async throws(ServiceError) in try await respond(to: request, choice) }
     }
 
+    // Long: the steps of each prediction, in their order.
     private func respond(to request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> HTTPResponse {
         try request.head.refuseContentCodings()
         var query = query
@@ -56,8 +58,10 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
             if let found { found } else {
                 try await choice.model(for: call, or: unnamed, until: requestOptions.deadline)
             }
+        requestOptions.loadWait = chosen.loadWait
         // All pictures of a request share the limit of crops.
         requestOptions.maxCrops = max(1, call.live.settings.maxCrops / max(1, form?.pictures.count ?? 1))
+        requestOptions.maxLines = call.live.settings.maxLines
         let run = ModelRequest(
             request, model: chosen.model, name: chosen.name, options: requestOptions,
             taught: chosen.taught, shadow: choice.route.flatMap { $0.name == chosen.name ? $0 : nil })
@@ -78,12 +82,13 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
         }
         if let pictures = form?.pictures {
             return try await items.answer(
-                try pictures.map { (range) throws(ServiceError) in
+                try pictures.map { (picture) throws(ServiceError) in
                     try job.inputs.item(
-                        run.model.reading(EncodedImage(request.body, range)), found: "multipart/form-data")
+                        run.model.reading(EncodedImage(request.body, picture.range, type: picture.type)),
+                        found: "multipart/form-data")
                 }, isList: pictures.count > 1)
         }
-        let image = run.model.reading(EncodedImage(request.body, 0..<request.body.count))
+        let image = run.model.reading(EncodedImage(request))
         let item = try job.inputs.item(image, found: "a body that is not JSON")
         do throws(ServiceError) {
             return try await items.answer([item], isList: false)
@@ -96,6 +101,7 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
         var options = query.picture.options(of: request, deadline: call.live.settings.deadline)
         options.claim = choice.claim
         options.keeps = choice.route?.sample
+        options.maxAnswerBytes = call.live.answerBytes
         return options
     }
 }

@@ -6,12 +6,13 @@ enum ServerTiming {
     /// - Parameter device: the device of the inference; named if it is a GPU.
     static func text(_ times: StageTimes, recv: UInt64, encode: UInt64, device: String = "") -> String {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(112)
+        bytes.reserveCapacity(128)
         func stage(_ name: StaticString, _ nanoseconds: UInt64) {
             bytes.append(contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
             JSONWriter.appendMilliseconds(nanoseconds, to: &bytes)
         }
         stage("recv;dur=", recv)
+        if times.load > 0 { stage(", load;dur=", times.load) }
         stage(", queue;dur=", times.queue)
         stage(", decode;dur=", times.decode)
         stage(", infer;dur=", times.inference)

@@ -62,6 +62,10 @@ extension DefaultModel.Purpose {
         case .classification:
             "no model is an image classifier (one image input, one output with labels): name a model in the path, "
                 + "/v1/models/{name}/predict; /v1/models lists the models"
+        case .task(.read):
+            "no model reads text: a reader is a text detector, a recognizer and, if it has one, a classifier of direction, as "
+                + "one bundle (model.json, \"reader\") or as a folder of the files that RapidOCR, PaddleOCR or PaddleX publish "
+                + "(docs/model-json.md, \"Readers\"): put one into the folder of models; /v1/models lists the models"
         case .task(let task):
             "no model gives \(task.gives): a bundle declares it by an output of type \"\(task.outputType)\"; "
                 + "/v1/models lists the models"

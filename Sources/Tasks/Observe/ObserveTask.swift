@@ -9,7 +9,7 @@ package import ServiceCore
 internal import SystemSupport
 package import WireFormats
 
-/// The query of a request to `detect`, `segment`, `keypoints` or `embed`.
+/// The query of a request to `detect`, `segment`, `keypoints`, `embed` or `read`.
 package struct ObserveQuery: TaskQuery {
     package var picture = PictureQuery()
     /// The request to the model.
@@ -23,6 +23,11 @@ package struct ObserveQuery: TaskQuery {
     /// The stage of a pipeline for `explain`, and the find's index at each level down to it.
     var stage: String?
     var finds: [Int] = []
+    /// True if lines of text list their characters.
+    var characters = false
+    /// The part of a reader for `explain`, and the line in the order of the answer.
+    var part: ReaderPart?
+    var line: Int?
 
     package init(task: ObservationTask) { request = ObservationRequest(task: task) }
 
@@ -33,15 +38,28 @@ package struct ObserveQuery: TaskQuery {
         case .segment: known + ["mask"]
         case .embed: known + ["encoding"]
         case .keypoints: known
+        case .read: ["threshold", "find_threshold", "top", "characters", "stage", "line"]
         }
     }
 
     package mutating func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool {
         switch parameter.name {
         case "threshold": request.threshold = try parameter.share()
-        case "iou": request.iou = try parameter.share()
         case "top": request.top = try parameter.count()
-        case "classes": request.classes = try labels(parameter)
+        case "find_threshold" where request.task == .read: request.findThreshold = try parameter.share()
+        case "characters" where request.task == .read: characters = try parameter.flag()
+        case "stage" where request.task == .read: part = try parameter.choice()
+        case "line" where request.task == .read:
+            guard let number = Int(parameter.value), number >= 0 else {
+                throw parameter.mistake("the number of a line, from 0, in the order of the answer")
+            }
+            line = number
+        case "crop" where request.task == .read:
+            throw .badRequest(
+                "\(parameter.place) \"crop\" is not for read: all of the picture is read; leave it out, or send the part of the "
+                    + "picture to be read")
+        case "iou" where request.task != .read: request.iou = try parameter.share()
+        case "classes" where request.task != .read: request.classes = try labels(parameter)
         case "mask" where request.task == .segment: mask = try parameter.choice()
         case "mask" where request.task == .detect:
             mask = try parameter.choice()
@@ -71,8 +89,8 @@ package struct ObserveQuery: TaskQuery {
     }
 }
 
-/// `POST .../detect`, `/segment`, `/keypoints` and `/embed`: answers boxes, a mask, points or an embedding of a
-/// picture.
+/// `POST .../detect`, `/segment`, `/keypoints`, `/embed` and `/read`: answers boxes, a mask, points, an embedding or
+/// the text of a picture.
 package struct ObserveTask: PredictionTask {
     private let run: ModelRequest
     private let query: ObserveQuery
@@ -83,6 +101,8 @@ package struct ObserveTask: PredictionTask {
     private let picture: PictureForm?
     /// The stages from the first one to the stage for `explain`.
     private let way: [Pipeline.Stage]
+    /// The part of a reader for `explain`; nil for other models, and for a recognizer without a detector.
+    private let part: ReaderPart?
 
     package static var answersTaughtModels: Bool { false }
     package static func unnamed(_ query: ObserveQuery) -> UnnamedModel { .usual(.task(query.request.task)) }
@@ -105,8 +125,9 @@ package struct ObserveTask: PredictionTask {
         self.query = query
         picture = try Self.picture(query, of: request, run)
         way = try Self.way(query, run)
+        part = try Self.part(query, run)
         var forms = AnswerForms()
-        forms.isNegotiated = task != .keypoints
+        forms.isNegotiated = task != .keypoints && task != .read
         switch task {
         case .detect:
             guard let picture else { break }
@@ -115,7 +136,7 @@ package struct ObserveTask: PredictionTask {
         case .segment where request.accepts("image/png"): forms.type = "image/png"
         case .embed where request.accepts("application/octet-stream"):
             (forms.type, forms.joins) = ("application/octet-stream", true)
-        case .segment, .embed, .keypoints: break
+        case .segment, .embed, .keypoints, .read: break
         }
         self.forms = forms
     }
@@ -134,7 +155,9 @@ package struct ObserveTask: PredictionTask {
         }
         var form = PictureForm(isJPEG: type == "image/jpeg")
         form.covers = query.covers
-        if let refusal = form.refusal(of: run.model) { throw ServiceError(refusal) }
+        if let refusal = form.refusal(of: run.model) {
+            throw .invalidInput("query parameter \"\(refusal.name)\": \(refusal.reason)")
+        }
         return form
     }
 
@@ -165,6 +188,40 @@ package struct ObserveTask: PredictionTask {
             )
         }
         return way
+    }
+
+    /// The part of a reader for `explain`: its input is shown.
+    private static func part(_ query: ObserveQuery, _ run: ModelRequest) throws(ServiceError) -> ReaderPart? {
+        guard query.request.task == .read else { return nil }
+        let reader = run.model.reader
+        if reader == nil, query.request.findThreshold != nil {
+            throw .badRequest(
+                "query parameter \"find_threshold\": model \"\(run.name)\" is a recognizer without a detector, which reads the whole "
+                    + "picture as one line; leave it out, or use a reader")
+        }
+        guard query.picture.explain != nil else {
+            guard query.part == nil, query.line == nil else {
+                throw .badRequest("query parameters \"stage\" and \"line\" go with \"explain\": explain=png")
+            }
+            return nil
+        }
+        let parts = reader?.models.map(\.part) ?? [.read]
+        let part = query.part ?? parts.first ?? .read
+        guard parts.contains(part) else {
+            throw .badRequest(
+                "query parameter \"stage\": model \"\(run.name)\" has no part \"\(part.rawValue)\"; it has "
+                    + parts.map { "\"\($0.rawValue)\"" }.joined(separator: ", "))
+        }
+        guard query.line == nil || part != .find else {
+            throw .badRequest(
+                "query parameter \"line\" goes with stage=turn or stage=read: the detector sees the whole picture")
+        }
+        guard reader != nil || query.line ?? 0 == 0 else {
+            throw .badRequest(
+                "query parameter \"line\": model \"\(run.name)\" is a recognizer without a detector, which reads one line, 0"
+            )
+        }
+        return reader == nil ? nil : part
     }
 
     /// The finds, and the encoded picture if the answer is a picture.
@@ -211,6 +268,10 @@ package struct ObserveTask: PredictionTask {
     }
 
     package func explanation(of image: EncodedImage, in slot: Slot) async throws(InferenceError) -> PreprocessedImage? {
+        if let part {
+            return try await run.model.explanation(
+                of: image, part: part, line: query.line ?? 0, request: query.request, options: run.options, slot: slot)
+        }
         // A pipeline with stages decodes all pixels, so its detector's input differs from the one of the detector as a
         // model.
         guard !way.isEmpty || run.model.pipeline?.stages.isEmpty == false else { return nil }
@@ -236,6 +297,9 @@ package struct ObserveTask: PredictionTask {
         case .detections(let found):
             found.reduce(0) { $0 &+ ($1.mask == nil ? 1_000 : WorkQueue.shortWriting) }
         case .keypoints(let points): WorkQueue.writingTime(labels: points.count)
+        case .text:
+            // A line has eight numbers for its corners, and so has each of its characters.
+            WorkQueue.writingTime(numbers: 12 * output.result.textEntries(characters: query.characters))
         }
     }
 
@@ -244,7 +308,7 @@ package struct ObserveTask: PredictionTask {
     ) throws(ImageError) {
         try ObservationWriter(
             mask: query.mask, encoding: query.encoding, classes: query.request.classes, maximum: query.request.top,
-            isCancelled: { isCancelled() || run.isLate }
+            characters: query.characters, isCancelled: { isCancelled() || run.isLate }
         ).write(output.result, total: total, to: &writer)
     }
 
@@ -254,7 +318,7 @@ package struct ObserveTask: PredictionTask {
         case .mask(let mask, _): try MaskPicture.png(mask, palette: true, isCancelled: { isCancelled() || run.isLate })
         case .embedding(let values):
             values.flatMap { value in withUnsafeBytes(of: value.bitPattern.littleEndian) { Array($0) } }
-        case .detections, .keypoints: nil
+        case .detections, .keypoints, .text: nil
         }
     }
 
@@ -262,6 +326,9 @@ package struct ObserveTask: PredictionTask {
         let result = output.result
         metrics.found(result.count, task: query.request.task, model: run.name)
         if let note = result.pipeline { metrics.record(note, model: run.name) }
+        if let skipped = result.skippedRegions {
+            metrics.record(result.times.stages, skipped: skipped, ofReader: run.name)
+        }
         let failures = result.pipeline?.stages.contains { $0.failures > 0 } ?? false
         var note = OutputNote()
         note.isWhole = !failures || Self.isWhole(result)

@@ -1,5 +1,6 @@
 internal import HTTPServer
 internal import HTTPWire
+internal import ImagePipeline
 internal import Inference
 internal import JSON
 internal import WireFormats
@@ -36,6 +37,8 @@ struct FormItem {
             let text = UnsafeRawBufferPointer(rebasing: bytes[part.range])
             let first = text.first { !" \t\r\n".utf8.contains($0) }
             switch input.kind {
+            case .image where RawFrame.isDescribed(by: part.type):
+                return .image(EncodedImage(body, part.range, type: part.type))
             case .image where !isJSON && first != UInt8(ascii: "{") && first != UInt8(ascii: "\""):
                 // No picture format begins with one of these.
                 return .image(EncodedImage(body, part.range))

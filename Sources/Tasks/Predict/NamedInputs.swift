@@ -1,5 +1,6 @@
 package import HTTPServer
 internal import HTTPWire
+internal import ImagePipeline
 package import Inference
 internal import JSON
 package import WireFormats
@@ -58,7 +59,7 @@ package struct NamedInputs: TaskInputs {
     package static func isJSON(_ body: HTTPBody, type: String) -> Bool {
         let type = type.lowercased()
         if type.hasPrefix("application/json") { return true }
-        if type.hasPrefix("image/") { return false }
+        if type.hasPrefix("image/") || RawFrame.isDescribed(by: type) { return false }
         return body.withUnsafeBytes { bytes in
             let start = bytes.prefix(longestSpace)
             guard let first = start.first(where: { !" \t\r\n".utf8.contains($0) }) else {

@@ -1,3 +1,4 @@
+internal import ImagePipeline
 internal import Inference
 internal import JSON
 internal import WireFormats
@@ -31,17 +32,27 @@ struct OutputWriter {
     }
 
     /// Writes an object with a member for each output.
-    func write(_ prediction: Prediction, to writer: inout JSONWriter) {
+    /// - Throws: `cancelled`, `outOfMemory`.
+    func write(
+        _ prediction: Prediction, to writer: inout JSONWriter, isCancelled: () -> Bool
+    ) throws(ImageError) {
+        var failure: ImageError?
         writer.object { writer in
-            for output in outputs {
+            for output in outputs where failure == nil {
                 writer.key(output.name)
-                if let value = prediction.featureValue(for: output.name) {
-                    write(value, of: output, to: &writer)
-                } else {
-                    writer.null()
+                switch prediction.featureValue(for: output.name) {
+                case .depth(let map)?:
+                    do throws(ImageError) {
+                        try DepthWriter.write(map, to: &writer, isCancelled: isCancelled)
+                    } catch {
+                        failure = error
+                    }
+                case let value?: write(value, of: output, to: &writer)
+                case nil: writer.null()
                 }
             }
         }
+        if let failure { throw failure }
     }
 
     private func write(_ value: FeatureValue, of output: FeatureDescription, to writer: inout JSONWriter) {
@@ -72,7 +83,7 @@ struct OutputWriter {
                 return write(elements[0], of: output, to: &writer)
             }
             writer.array { writer in for element in elements { write(element, of: output, to: &writer) } }
-        case .borrowedArray: writer.null()
+        case .borrowedArray, .depth: writer.null()
         case .image(let image):
             writer.object { writer in
                 writer.key("b64")

@@ -1,5 +1,6 @@
 package import FlowControl
 package import HTTPServer
+package import ImagePipeline
 package import Inference
 package import JSON
 internal import Rollout
@@ -27,6 +28,7 @@ package struct PredictTask: PredictionTask {
         _ run: ModelRequest, _ query: ClassifyQuery, of request: HTTPRequest, live: LiveSettings
     ) throws(ServiceError) {
         try run.model.refusePipeline(run.name)
+        try query.checkSize(run.model)
         let description = run.model.description
         let classes = description.outputs.compactMap { $0.labels?.count }.max()
         if query.top != nil || query.threshold != nil, classes == nil {
@@ -42,11 +44,16 @@ package struct PredictTask: PredictionTask {
             model: run.model, isWhole: query.picture.explain == nil, maximumItems: live.settings.maxBatch)
         writer = OutputWriter(
             outputs: description.outputs, top: query.top, threshold: query.threshold, scoreWatch: run.model.scoreWatch)
+        let drawn = description.outputs.filter { $0.kind == .image || $0.kind == .depth }
         var forms = AnswerForms()
-        forms.isNegotiated = description.outputs.count { $0.kind == .image } == 1
-        if forms.isNegotiated, request.accepts("image/png") { forms.type = "image/png" }
+        forms.isNegotiated = drawn.count == 1
+        let types = drawn.first?.kind == .depth ? ["image/png", Self.numbers] : ["image/png"]
+        if forms.isNegotiated { forms.type = types.first(where: request.accepts) }
         self.forms = forms
     }
+
+    /// The media type of a depth map as 32-bit floats.
+    private static let numbers = "application/octet-stream"
 
     package func predict(
         _ items: [DictionaryFeatureProvider], in slot: Slot
@@ -77,6 +84,7 @@ package struct PredictTask: PredictionTask {
         case .strings(let array): WorkQueue.writingTime(labels: array.elements.count)
         case .sequence(let elements): elements.reduce(0) { $0 &+ writingTime(of: $1) }
         case .image(let image): image.withUnsafeBytes { UInt64($0.count) }
+        case .depth(let map): WorkQueue.writingTime(numbers: map.width * map.height)
         case .borrowedArray, .int64, .double, .string, nil: 0
         }
     }
@@ -84,9 +92,9 @@ package struct PredictTask: PredictionTask {
     /// Writes the members `outputs`, `image` and `timing_ms`.
     package func write(
         _ prediction: Prediction, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
-    ) {
+    ) throws(ImageError) {
         writer.key("outputs")
-        self.writer.write(prediction, to: &writer)
+        try self.writer.write(prediction, to: &writer) { isCancelled() || run.isLate }
         if let image = prediction.image {
             writer.key("image")
             writer.object { ClassificationWriter.write(image, to: &$0) }
@@ -95,11 +103,19 @@ package struct PredictTask: PredictionTask {
         ClassificationWriter.write(prediction.times, total: total, to: &writer)
     }
 
-    /// The bytes of a prediction's only picture.
-    package func bytes(of prediction: Prediction, isCancelled: @escaping () -> Bool) -> [UInt8]? {
+    /// The bytes of a prediction's only picture, or of its only depth map.
+    package func bytes(
+        of prediction: Prediction, isCancelled: @escaping () -> Bool
+    ) throws(ImageError) -> [UInt8]? {
         for name in prediction.featureNames {
-            if case .image(let image)? = prediction.featureValue(for: name) {
-                return image.withUnsafeBytes { [UInt8]($0) }
+            switch prediction.featureValue(for: name) {
+            case .image(let image)?: return image.withUnsafeBytes { [UInt8]($0) }
+            case .depth(let map)?:
+                let isStopped = { isCancelled() || run.isLate }
+                return forms.type == Self.numbers
+                    ? try DepthWriter.floats(map, isCancelled: isStopped)
+                    : try DepthWriter.png(map, isCancelled: isStopped)
+            default: continue
             }
         }
         return nil

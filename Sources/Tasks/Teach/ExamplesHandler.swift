@@ -23,6 +23,7 @@ package struct ExamplesHandler: CallHandler {
         let taught = try call.taughtModels()
         var query = TeachQuery()
         try query.read(call.head.target, maxDeadline: call.live.settings.maxDeadline)
+        try call.checkDeclaredFrame()
         let model = try taught.find(call.path.name)
         if let refusal = taught.readyEmbedder(model.view.state.embedder)?.limiter.announce(claim: call.claim) {
             throw ServiceError(refusal)
@@ -62,12 +63,13 @@ package struct ExamplesHandler: CallHandler {
         let model = try taught.find(call.path.name)
         let embedder = try await taught.teacher(of: model, deadline: options.deadline)
         let state = model.view.state
-        let ranges = form?.pictures ?? [0..<request.body.count]
+        let images = await Self.complete(
+            form?.pictures.map { EncodedImage(request.body, $0.range, type: $0.type) } ?? [EncodedImage(request)],
+            embedder, options)
         let pictures = try await work.read(request.body.count, for: claim, until: options.deadline) {
             (isCancelled) throws(ServiceError) in
-            try ranges.enumerated().map { (index, range) throws(ServiceError) in
+            try images.enumerated().map { (index, image) throws(ServiceError) in
                 if isCancelled() { throw ServiceError(InferenceError.cancelled(stage: .queue)) }
-                let image = EncodedImage(request.body, range)
                 let id = image.withUnsafeBytes { ExampleID(of: $0) }
                 return Picture(part: index + 1, id: id, image: image, embedding: state.example(id)?.embedding)
             }
@@ -75,7 +77,7 @@ package struct ExamplesHandler: CallHandler {
         let (learned, failures) = try await embed(
             pictures, SlotRunner(model: embedder, options: options, metrics: metrics))
         if learned.isEmpty { throw Self.refusal(failures, isForm: form != nil) }
-        let outcomes = try await teach(learned, label, to: model, by: state.embedder, options)
+        let outcomes = try await teach(learned, label, query.name, to: model, by: state.embedder, options)
         let isNew = outcomes.contains { $0.isNew || $0.isMoved }
         let condition = await taught.condition(of: model)
         // Not in the work queue, which may refuse it: the examples are already taught.
@@ -86,6 +88,23 @@ package struct ExamplesHandler: CallHandler {
                     to: &writer)
             }
         }
+    }
+
+    /// The pictures in a form that can be embedded again without their request, when the embedder has changed: raw
+    /// frames and pictures with a stated orientation become PNGs.
+    private static func complete(
+        _ images: [EncodedImage], _ embedder: Model, _ options: PredictionOptions
+    ) async -> [EncodedImage] {
+        var complete: [EncodedImage] = []
+        for image in images {
+            var found: EncodedImage?
+            if image.frame != nil || options.orientation != .apply {
+                // A picture that fails does so again when it is embedded, and is reported then.
+                found = try? await embedder.displayed(image, options: options)
+            }
+            complete.append(found ?? image)
+        }
+        return complete
     }
 
     // MARK: Embedding
@@ -149,14 +168,14 @@ package struct ExamplesHandler: CallHandler {
     // MARK: Teaching
 
     private func teach(
-        _ pictures: [Picture], _ label: String, to model: TaughtModel, by embedder: Embedder,
+        _ pictures: [Picture], _ label: String, _ name: String?, to model: TaughtModel, by embedder: Embedder,
         _ options: PredictionOptions
     ) async throws(ServiceError) -> [TaughtModel.Outcome] {
         let isKept = settings.taughtKeepPictures
         let examples = pictures.map { picture in
             TaughtModel.NewExample(
                 id: picture.id, label: label, embedding: picture.embedding ?? [],
-                picture: isKept ? picture.image.withUnsafeBytes { Array($0) } : nil)
+                picture: isKept ? picture.image.withUnsafeBytes { Array($0) } : nil, name: name)
         }
         let change = try await taught.change(
             model, deadline: options.deadline ?? .now + .seconds(settings.deadline), claim: claim

@@ -10,7 +10,7 @@ internal import SystemSupport
 internal import Teaching
 package import WireFormats
 
-/// Answers the routes of taught models, except `POST .../examples`.
+/// Answers the routes of taught models, except those that take pictures.
 package struct TaughtHandler: CallHandler {
     private let call: Call
     private let taught: TaughtModels

@@ -150,12 +150,35 @@ struct TaughtWriter {
                         writer.member("label", example.label)
                         let time = Date(timeIntervalSince1970: Double(example.added))
                         writer.member("added", time.formatted(.iso8601))
+                        member("name", example.name, to: &writer)
                     }
                 }
             }
             writer.key("next")
             if let next = page.next { writer.string(next.description) } else { writer.null() }
         }
+    }
+
+    /// Writes the nearest examples, for `POST .../search`.
+    static func write(_ found: [ExampleSearch.Found], to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.key("examples")
+            writer.array { writer in
+                for example in found {
+                    writer.object { writer in
+                        writer.member("id", example.id.description)
+                        writer.member("label", example.label)
+                        member("name", example.name, to: &writer)
+                        member("similarity", example.similarity, to: &writer)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func member(_ name: String, _ value: String?, to writer: inout JSONWriter) {
+        writer.key(name)
+        if let value { writer.string(value) } else { writer.null() }
     }
 
     private static func member(_ name: String, _ value: Double?, to writer: inout JSONWriter) {

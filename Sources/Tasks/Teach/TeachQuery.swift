@@ -7,13 +7,22 @@ package import WireFormats
 package struct TeachQuery: TaskQuery {
     package var picture = PictureQuery()
     var label: String?
+    /// The caller's own name for the pictures.
+    var name: String?
 
     package init() {}
-    package var ownNames: [String] { ["label"] }
+    package var ownNames: [String] { ["label", "name"] }
 
     package mutating func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool {
-        guard parameter.name == "label" else { return false }
-        label = try Self.checked(parameter.value)
+        switch parameter.name {
+        case "label": label = try Self.checked(parameter.value)
+        case "name":
+            do throws(TeachingError) { try TaughtNames.check(exampleName: parameter.value) } catch {
+                throw ServiceError(error)
+            }
+            name = parameter.value
+        default: return false
+        }
         return true
     }
 
@@ -35,6 +44,33 @@ package struct TeachQuery: TaskQuery {
     fileprivate static func checked(_ label: String) throws(ServiceError) -> String {
         do throws(TeachingError) { try TaughtNames.check(label: label) } catch { throw ServiceError(error) }
         return label
+    }
+}
+
+/// The parameters of a search for the nearest examples.
+package struct SearchQuery: TaskQuery {
+    package var picture = PictureQuery()
+    /// The greatest number of examples in the answer.
+    private(set) var top = 10
+    /// The label of the examples; nil for all labels.
+    private(set) var label: String?
+
+    private static let maximumTop = 1_000
+
+    package init() {}
+    package var ownNames: [String] { ["top", "label"] }
+
+    package mutating func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool {
+        switch parameter.name {
+        case "top":
+            guard let number = Int(parameter.value), (1...Self.maximumTop).contains(number) else {
+                throw parameter.mistake("a whole number from 1 to \(Self.maximumTop)")
+            }
+            top = number
+        case "label": label = try TeachQuery.checked(parameter.value)
+        default: return false
+        }
+        return true
     }
 }
 

@@ -20,11 +20,12 @@ package enum TensorRunner {
         options.claim = choice.claim
         options.deadline = call.deadline(of: request)
         options.keeps = choice.route?.sample
-        let model = try await choice.model(in: call.parts.repository, deadline: options.deadline)
+        let (model, wait) = try await choice.model(in: call.parts.repository, deadline: options.deadline)
+        options.loadWait = wait
         try model.refusePipeline(choice.name)
         let slots = SlotRunner(model: model, options: options, metrics: call.parts.metrics)
         return try await slots.answer(length: length, read: read) {
-            (question, taken) async throws(ServiceError) in
+            [options] (question, taken) async throws(ServiceError) in
             var options = options
             if let deadline = question.deadline { options.deadline = deadline }
             let run = ModelRequest(request, model: model, name: choice.name, options: options, shadow: choice.route)

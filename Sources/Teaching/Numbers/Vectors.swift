@@ -36,6 +36,24 @@ enum Vectors {
         return sum
     }
 
+    /// The square of the length, added in the same order as a dot product.
+    @inline(__always)
+    static func square(_ values: UnsafeBufferPointer<Float>) -> Double {
+        var lanes = SIMD8<Double>(repeating: 0)
+        var index = 0
+        while index &+ 8 <= values.count {
+            let numbers = SIMD8<Double>(eight(values, index))
+            lanes += numbers * numbers
+            index &+= 8
+        }
+        var sum = lanes.sum()
+        while index < values.count {
+            sum += Double(values[index]) * Double(values[index])
+            index &+= 1
+        }
+        return sum
+    }
+
     /// Computes `sum += factor * values`.
     @inline(__always)
     static func add(_ factor: Double, _ values: UnsafeBufferPointer<Double>, to sum: UnsafeMutableBufferPointer<Double>)

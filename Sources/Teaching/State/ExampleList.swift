@@ -1,9 +1,33 @@
+internal import SystemSupport
+
 /// The examples, sorted by digest and divided into 256 parts by the digest's first byte: a version with one more
 /// example copies one part instead of a hundred thousand examples.
 package struct ExampleList: Sequence, Sendable, Equatable {
-    private var parts = [[Example]](repeating: [], count: 256)
+    private var parts = [[Example]](repeating: [], count: partCount)
+    /// The rounded directions of each part, made by the first search after a change of the part. Lists with an equal
+    /// part share them.
+    private var halves = (0..<partCount).map { _ in Guarded<HalfVectors?>(nil) }
     /// The number of examples of each class.
     package private(set) var counts: [String: Int] = [:]
+
+    /// The number of parts.
+    static let partCount = 256
+
+    package static func == (one: ExampleList, other: ExampleList) -> Bool { one.parts == other.parts }
+
+    /// The examples of a part, sorted by digest.
+    func part(_ number: Int) -> [Example] { parts[number] }
+
+    /// The rounded directions of a part's examples, in their order. May take long; thread-safe.
+    func half(of number: Int, dimension: Int) -> HalfVectors {
+        let examples = parts[number]
+        return halves[number].withLock { half in
+            if let half { return half }
+            let made = HalfVectors(examples.map(\.embedding), dimension: dimension)
+            half = made
+            return made
+        }
+    }
 
     init(_ examples: [Example] = []) {
         for example in examples { self[example.id] = example }
@@ -40,6 +64,13 @@ package struct ExampleList: Sequence, Sendable, Equatable {
         return Page(examples: found, next: nil)
     }
 
+    /// Gives an example another name; does nothing for one that is not there.
+    mutating func rename(_ id: ExampleID, _ name: String) {
+        guard var example = self[id], example.name != name else { return }
+        example.name = name
+        self[id] = example
+    }
+
     /// The example with a digest.
     subscript(id: ExampleID) -> Example? {
         get {
@@ -49,6 +80,7 @@ package struct ExampleList: Sequence, Sendable, Equatable {
         }
         set {
             let before = self[id], place = parts[id.first].place { $0.id < id }
+            if before?.embedding != newValue?.embedding { halves[id.first] = Guarded(nil) }
             let replaced = place..<(before == nil ? place : place + 1)
             parts[id.first].replaceSubrange(replaced, with: newValue.map { [$0] } ?? [])
             if let before {

@@ -1,4 +1,5 @@
-/// The format of records in the file: a byte for the kind, then the fields in order.
+/// The format of records in the file: a byte for the kind, then the fields in order. Records without names have the
+/// kinds and bytes that they had before examples had names, so that older daemons read them.
 extension JournalRecord {
     var bytes: [UInt8] {
         var writer = ByteWriter()
@@ -8,9 +9,14 @@ extension JournalRecord {
             for text in [embedder.model, embedder.version, embedder.digest, choice.name] { writer.text(text) }
             writer.number(dimension)
         case .examples(let examples):
-            writer.byte(2)
+            let hasNames = examples.contains { $0.name != nil }
+            writer.byte(hasNames ? 7 : 2)
             writer.integer(UInt32(clamping: examples.count))
-            for example in examples { writer.example(example) }
+            for example in examples {
+                writer.example(example)
+                // Names have at least one byte, so an empty one stands for nil.
+                if hasNames { writer.text(example.name ?? "") }
+            }
         case .versions(let versions, let serving, let next):
             writer.byte(3)
             writer.number(serving)
@@ -25,8 +31,9 @@ extension JournalRecord {
             for item in change.items {
                 writer.raw(item.id.bytes)
                 writer.text(item.label)
-                writer.byte(item.embedding == nil ? 0 : 1)
+                writer.byte((item.embedding == nil ? 0 : 1) | (item.name == nil ? 0 : 2))
                 if let embedding = item.embedding { writer.floats(embedding) }
+                if let name = item.name { writer.text(name) }
             }
             writer.evaluation(change.evaluation)
         case .evaluated(let number, let evaluation):
@@ -36,6 +43,13 @@ extension JournalRecord {
         case .served(let number):
             writer.byte(6)
             writer.number(number)
+        case .named(let names):
+            writer.byte(8)
+            writer.integer(UInt32(clamping: names.count))
+            for one in names {
+                writer.raw(one.id.bytes)
+                writer.text(one.name)
+            }
         }
         return writer.bytes
     }
@@ -70,6 +84,17 @@ extension JournalRecord {
             guard let number = reader.number(), let evaluation = reader.evaluation() ?? nil else { return nil }
             return .evaluated(number, evaluation)
         case 6: return reader.number().map { .served($0) }
+        case 7:
+            return reader.list { reader in
+                guard var example = reader.example(), let name = reader.text() else { return nil }
+                example.name = name.isEmpty ? nil : name
+                return example
+            }.map { .examples($0) }
+        case 8:
+            return reader.list { reader in
+                guard let id = reader.id(), let name = reader.name() else { return nil }
+                return ExampleName(id: id, name: name)
+            }.map { .named($0) }
         default: return nil
         }
     }
@@ -140,10 +165,21 @@ extension ByteReader {
     }
 
     fileprivate mutating func item() -> TaughtChange.Item? {
-        guard let id = id(), let label = text(), let isNew = byte() else { return nil }
-        guard isNew == 1 else { return TaughtChange.Item(id: id, label: label, embedding: nil) }
-        return floats().map { TaughtChange.Item(id: id, label: label, embedding: $0) }
+        guard let id = id(), let label = text(), let parts = byte(), parts < 4 else { return nil }
+        var embedding: [Float]?, name: String?
+        if parts & 1 != 0 {
+            embedding = floats()
+            guard embedding != nil else { return nil }
+        }
+        if parts & 2 != 0 {
+            name = self.name()
+            guard name != nil else { return nil }
+        }
+        return TaughtChange.Item(id: id, label: label, embedding: embedding, name: name)
     }
+
+    /// Reads a name; nil for an empty one.
+    fileprivate mutating func name() -> String? { text().flatMap { $0.isEmpty ? nil : $0 } }
 
     /// Reads an optional evaluation. The outer nil means an error, the inner nil that there is no evaluation.
     fileprivate mutating func evaluation() -> Evaluation?? {

@@ -1,3 +1,9 @@
+/// The name of a known example.
+struct ExampleName: Equatable {
+    let id: ExampleID
+    let name: String
+}
+
 /// An entry of a taught model's journal. The entries, read in order, give the state of the model.
 enum JournalRecord: Equatable {
     /// The first record.
@@ -12,6 +18,8 @@ enum JournalRecord: Equatable {
     case evaluated(Int, Evaluation)
     /// Another version is served.
     case served(Int)
+    /// Known examples have other names. It makes no version.
+    case named([ExampleName])
 
     /// The state as the first records of a new journal.
     static func all(of state: TaughtState) -> [JournalRecord] {
@@ -60,6 +68,9 @@ extension TaughtState {
         case .served(let number):
             guard version(number) != nil else { return false }
             serving = number
+        case .named(let names):
+            guard names.allSatisfy({ example($0.id) != nil }) else { return false }
+            for one in names { examples.rename(one.id, one.name) }
         }
         return true
     }

@@ -1,15 +1,18 @@
 /// A change of a taught model that makes a new version, as recorded in the journal.
 package struct TaughtChange: Sendable, Equatable {
-    /// A picture that is taught, or one that moves to another class (then without an embedding).
+    /// A picture that is taught, or one that moves to another class or gets another name (then without an embedding).
     package struct Item: Sendable, Equatable {
         package let id: ExampleID
         package let label: String
         package let embedding: [Float]?
+        /// The caller's own name for the picture; nil keeps the one that it has.
+        package let name: String?
 
-        package init(id: ExampleID, label: String, embedding: [Float]?) {
+        package init(id: ExampleID, label: String, embedding: [Float]?, name: String? = nil) {
             self.id = id
             self.label = label
             self.embedding = embedding
+            self.name = name
         }
     }
 
@@ -33,6 +36,7 @@ extension TaughtState {
     mutating func apply(_ change: TaughtChange, keeping: Int) {
         let number = next
         for item in change.items {
+            if let name = item.name { examples.rename(item.id, name) }
             if var example = examples[item.id] {
                 guard example.label != item.label else { continue }
                 // Drop the entries that only dropped versions need: a picture may move any number of times.
@@ -43,7 +47,8 @@ extension TaughtState {
                 examples[item.id] = example
             } else if let embedding = item.embedding {
                 examples[item.id] = Example(
-                    id: item.id, label: item.label, embedding: embedding, since: number, added: change.time)
+                    id: item.id, label: item.label, embedding: embedding, since: number, added: change.time,
+                    name: item.name)
             }
         }
         addVersion(change.method, change.evaluation, keeping: keeping)
@@ -82,7 +87,9 @@ extension TaughtState {
         let since = next
         let rebuilt = examples.compactMap { example in
             embeddings[example.id].map {
-                Example(id: example.id, label: example.label, embedding: $0, since: since, added: example.added)
+                Example(
+                    id: example.id, label: example.label, embedding: $0, since: since, added: example.added,
+                    name: example.name)
             }
         }
         examples = ExampleList(rebuilt)

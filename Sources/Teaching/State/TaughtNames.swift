@@ -1,4 +1,4 @@
-/// The names of taught models and of classes.
+/// The names of taught models, of classes and of examples.
 package enum TaughtNames {
     /// True for 1 to 64 of the letters A to Z and a to z, digits, `.`, `_` and `-`, with a letter or digit first.
     package static func isName(_ name: String) -> Bool {
@@ -24,6 +24,14 @@ package enum TaughtNames {
         guard (1...256).contains(count) else { throw .invalid("a label has 1 to 256 bytes: this one has \(count)") }
         guard !label.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
             throw .invalid("a label has no control characters: this one has")
+        }
+    }
+
+    /// Throws `invalid` if the name of an example is empty or longer than 256 bytes.
+    package static func check(exampleName name: String) throws(TeachingError) {
+        let count = name.utf8.count
+        guard (1...256).contains(count) else {
+            throw .invalid("the name of an example has 1 to 256 bytes: this one has \(count)")
         }
     }
 

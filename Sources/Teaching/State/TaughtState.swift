@@ -30,6 +30,8 @@ package struct Example: Sendable, Equatable {
     package let added: Int
     /// The earlier classes, in the order of the versions.
     package internal(set) var earlier: [EarlierClass] = []
+    /// The caller's own name for the picture; nil for none.
+    package internal(set) var name: String?
 
     /// The class in a version; nil if the version is older than the example.
     func label(in version: Int) -> String? {

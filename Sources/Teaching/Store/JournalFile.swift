@@ -33,19 +33,8 @@ struct JournalFile {
     ) throws(TeachingError) -> (journal: JournalFile, cut: TruncatedEnd?) {
         let file = try Descriptor(path, O_RDWR | O_CLOEXEC)
         let size = try file.size()
-        guard try file.read(Self.start.count) == Self.start else {
-            throw .storage("\(path) is not the journal of a taught model")
-        }
         var journal = JournalFile(path: path)
-        journal.length = Self.start.count
-        while journal.length < size {
-            guard let bytes = try bytes(of: file, at: journal.length, size) else { break }
-            guard let parsed = bytes.withUnsafeBytes({ JournalRecord($0) }), record(parsed) else {
-                throw .storage(
-                    "\(path) has a record at byte \(journal.length) that this version of Ocelli does not understand")
-            }
-            journal.length += headLength + bytes.count
-        }
+        journal.length = try records(of: file, size, path, record)
         guard journal.length < size else { return (journal, nil) }
         try file.seek(journal.length)
         let end = try file.read(size - journal.length)
@@ -53,6 +42,32 @@ struct JournalFile {
         try file.truncate(journal.length)
         try file.sync()
         return (journal, cut)
+    }
+
+    /// Passes the complete records of a file to `record` in order, and changes nothing. The file may be in use.
+    static func read(_ path: String, _ record: (JournalRecord) -> Bool) throws(TeachingError) {
+        let file = try Descriptor(path, O_RDONLY | O_CLOEXEC)
+        _ = try records(of: file, try file.size(), path, record)
+    }
+
+    /// Passes the complete records of a file to `record` in order. Returns their length in bytes, with the file's
+    /// start.
+    private static func records(
+        of file: Descriptor, _ size: Int, _ path: String, _ record: (JournalRecord) -> Bool
+    ) throws(TeachingError) -> Int {
+        guard try file.read(start.count) == start else {
+            throw .storage("\(path) is not the journal of a taught model")
+        }
+        var length = start.count
+        while length < size {
+            guard let bytes = try bytes(of: file, at: length, size) else { break }
+            guard let parsed = bytes.withUnsafeBytes({ JournalRecord($0) }), record(parsed) else {
+                throw .storage(
+                    "\(path) has a record at byte \(length) that this version of Ocelli does not understand")
+            }
+            length += headLength + bytes.count
+        }
+        return length
     }
 
     /// The maximum number of change records in an end without a complete record: one if its head shows that the file
@@ -113,7 +128,8 @@ struct JournalFile {
     static func length(of records: [JournalRecord]) -> Int { records.reduce(start.count) { $0 + length(of: $1) } }
 
     /// The maximum size of a journal after a request that forgets has rewritten it. An example takes 19 bytes more than
-    /// in the change that taught it; a head per 256 examples and the new version are added.
+    /// in the change that taught it, and 4 more next to an example with a name; a head per 256 examples and the new
+    /// version are added.
     static func mostLength(_ length: Int, examples: Int) -> Int { length + 24 * examples + 1024 }
 
     /// Appends a record. After an error the file is unchanged.

@@ -34,12 +34,17 @@ package final class TaughtModel: Sendable {
         package let embedding: [Float]
         /// The bytes of the picture, if it is kept.
         package let picture: [UInt8]?
+        /// The caller's own name for it; nil for none, or to keep the one that it has.
+        package let name: String?
 
-        package init(id: ExampleID, label: String, embedding: [Float], picture: [UInt8]? = nil) {
+        package init(
+            id: ExampleID, label: String, embedding: [Float], picture: [UInt8]? = nil, name: String? = nil
+        ) {
             self.id = id
             self.label = label
             self.embedding = embedding
             self.picture = picture
+            self.name = name
         }
     }
 
@@ -86,12 +91,16 @@ package final class TaughtModel: Sendable {
 
     // MARK: Changes
 
-    /// Learns pictures. A known picture with another label moves to that class.
+    /// Learns pictures. A known picture with another label moves to that class, and one with another name gets that
+    /// name. A change of names only makes no version.
     /// - Parameter digest: the digest of the embedder that made the embeddings; nil for the model's own.
     package func teach(
         _ examples: [NewExample], time: Int, by digest: String? = nil
     ) throws(TeachingError) -> [Outcome] {
-        for example in examples { try TaughtNames.check(label: example.label) }
+        for example in examples {
+            try TaughtNames.check(label: example.label)
+            if let name = example.name { try TaughtNames.check(exampleName: name) }
+        }
         return try writing { files throws(TeachingError) in
             let (limits, old) = (limits.withLock { $0 }, view.state)
             guard digest == nil || digest == old.embedder.digest else {
@@ -101,6 +110,10 @@ package final class TaughtModel: Sendable {
             else { throw .invalid("an embedding has not \(old.dimension) finite numbers") }
             let (outcomes, items) = Self.outcomes(of: examples, in: old)
             guard !items.isEmpty else { return outcomes }
+            guard outcomes.contains(where: { $0.isNew || $0.isMoved }) else {
+                try rename(items, limits, &files)
+                return outcomes
+            }
             let change = TaughtChange(items: items, method: old.method, time: time)
             var state = old
             state.apply(change, keeping: limits.versions)
@@ -117,6 +130,16 @@ package final class TaughtModel: Sendable {
             }
             return outcomes
         }
+    }
+
+    /// Gives known examples other names.
+    private func rename(
+        _ items: [TaughtChange.Item], _ limits: TeachingLimits, _ files: inout Files
+    ) throws(TeachingError) {
+        var state = view.state
+        let names = items.compactMap { item in item.name.map { ExampleName(id: item.id, name: $0) } }
+        _ = state.apply(.named(names), keeping: .max)
+        try append(.named(names), state, [], limits, &files)
     }
 
     /// Forgets one example.
@@ -375,17 +398,20 @@ package final class TaughtModel: Sendable {
     private static func outcomes(
         of examples: [NewExample], in state: TaughtState
     ) -> (outcomes: [Outcome], items: [TaughtChange.Item]) {
-        var labels: [ExampleID: String] = [:]
+        var labels: [ExampleID: String] = [:], names: [ExampleID: String] = [:]
         var outcomes: [Outcome] = [], items: [TaughtChange.Item] = []
         for example in examples {
             let id = example.id
-            let before = labels[id] ?? state.example(id)?.label
+            let known = state.example(id)
+            let before = labels[id] ?? known?.label
+            let name = example.name == names[id] ?? known?.name ? nil : example.name
             let isMoved = before.map { $0 != example.label } ?? false
             outcomes.append(Outcome(id: id, label: example.label, isNew: before == nil, isMoved: isMoved))
             labels[id] = example.label
-            guard before == nil || isMoved else { continue }
+            if let name { names[id] = name }
+            guard before == nil || isMoved || name != nil else { continue }
             let embedding = before == nil ? example.embedding : nil
-            items.append(TaughtChange.Item(id: id, label: example.label, embedding: embedding))
+            items.append(TaughtChange.Item(id: id, label: example.label, embedding: embedding, name: name))
         }
         return (outcomes, items)
     }

@@ -16,36 +16,23 @@ struct BenchModel: Sendable {
     /// - Parameter requestedModel: a bundle's folder, a model file or a name; nil for the first model of the folders.
     init(_ requestedModel: String?, settings: Settings) throws {
         var settings = settings
-        var isPath = false
-        if let requestedModel, FileManager.default.fileExists(atPath: requestedModel) {
-            isPath = true
-            let parent = URL(filePath: requestedModel).resolvingSymlinksInPath().deletingLastPathComponent().path
-            settings.models = [parent]
-        }
         // `/v1/classify` then uses this model, and no other is loaded.
         settings.defaultModel = ""
-        let environment = ProcessInfo.processInfo.environment
-        plan = ServicePlan(settings: settings, environment: environment)
-        let repository = ModelRepository(
-            folders: plan.folders, named: plan.named, configuration: plan.modelConfiguration, defaultPolicy: .lazy)
-        do throws(RepositoryError) { try repository.discover() } catch { throw CommandError(error.message) }
-        self.repository = repository
-        let names = repository.names
-        do throws(InferenceError) {
-            if let requestedModel, isPath {
-                let real = Self.real(requestedModel)
-                let isWanted = { (name: String) in (try? repository.location(of: name)).map(Self.real) == real }
-                guard let name = names.first(where: isWanted) else {
-                    throw .modelNotFound(name: requestedModel, known: names)
-                }
-                self.name = name
-            } else if let requestedModel {
-                name = requestedModel
-            } else if let first = names.first {
-                name = first
+        plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
+        do throws(RepositoryError) {
+            if let requestedModel, FileManager.default.fileExists(atPath: requestedModel) {
+                (repository, name) = try ModelAtPath.repository(requestedModel, plan.modelConfiguration, plan)
             } else {
-                throw .modelNotFound(name: "", known: names)
+                repository = ModelRepository(
+                    folders: plan.folders, named: plan.named, configuration: plan.modelConfiguration,
+                    defaultPolicy: .lazy)
+                try repository.discover()
+                name = requestedModel ?? repository.names.first ?? ""
             }
+        } catch {
+            throw CommandError(error.message)
+        }
+        do throws(InferenceError) {
             path = try repository.location(of: name)
         } catch {
             throw CommandError("\(error.message) (looked in \(plan.places))")
@@ -60,13 +47,11 @@ struct BenchModel: Sendable {
                 throw .unsupported(
                     model: name,
                     reason: "cannot be measured with pictures (expected one image input, and an output with "
-                        + "labels, or of type boxes, mask, keypoints or embedding)")
+                        + "labels, or of type boxes, mask, keypoints, embedding or text; or a reader)")
             }
             return model
         } catch {
             throw CommandError(error.message)
         }
     }
-
-    private static func real(_ path: String) -> String { URL(filePath: path).resolvingSymlinksInPath().path }
 }

@@ -1,3 +1,4 @@
+internal import ImagePipeline
 internal import Inference
 internal import Settings
 internal import SystemSupport
@@ -18,7 +19,8 @@ package enum BulkTask: Sendable {
 
     /// Loads the model. Throws if it does not support the task.
     func answerer(settings: Settings, progress: (String) -> Void) async throws -> Answerer {
-        // Everything that changes answers: the request, and the settings for arithmetic and pictures.
+        // No notes: each line has the version. Everything that changes answers: the request, and the settings for
+        // arithmetic and pictures.
         var facts = [
             settings.engine.rawValue, settings.precision.rawValue, settings.device, "\(settings.integerWeights)",
             "\(settings.tolerateTruncated)",
@@ -27,17 +29,26 @@ package enum BulkTask: Sendable {
         let line: @Sendable (_ bytes: [UInt8], _ head: AnswerHead) async throws -> String
         switch self {
         case .classify(let request):
-            let classifier = try await LocalClassification.classifier(request, settings: settings, progress: progress)
+            let classifier = try await LocalClassification.classifier(
+                request, settings: settings, note: { _ in }, progress: progress)
             model = classifier.model
             facts += ["classify", "\(classifier.top)", "\(request.threshold)", request.crop ?? "", classifier.name]
+            facts += Self.fact(of: request.orientation)
             line = { try await classifier.line(of: $0, head: $1) }
         case .observe(let request):
-            let observer = try await LocalObservation.observer(request, settings: settings, progress: progress)
+            let observer = try await LocalObservation.observer(
+                request, settings: settings, note: { _ in }, progress: progress)
             model = observer.model
             facts += [
                 "\(observer.request.task)", request.threshold.map { "\($0)" } ?? "", request.iou.map { "\($0)" } ?? "",
                 request.top.map { "\($0)" } ?? "", request.classes ?? "", request.crop ?? "", observer.name,
             ]
+            facts += Self.fact(of: request.orientation)
+            if observer.request.task == .read {
+                facts += [
+                    request.findThreshold.map { "\($0)" } ?? "", "\(request.characters)", "\(settings.maxLines)",
+                ]
+            }
             line = { try await observer.line(of: $0, head: $1) }
         }
         let lent = model
@@ -47,5 +58,10 @@ package enum BulkTask: Sendable {
         facts += [digest] + (model.description.classLabels ?? [])
         let run = SHA256.text(SHA256.digest(Array(facts.joined(separator: "\0").utf8)).prefix(8))
         return Answerer(model: model, line: line, run: run)
+    }
+
+    /// The fact for an orientation; none for the default, so that lines of earlier versions can be resumed.
+    private static func fact(of orientation: ImageOrientation) -> [String] {
+        orientation == .apply ? [] : ["orientation \(orientation.rawValue)"]
     }
 }

@@ -91,6 +91,10 @@ struct PictureSources: Sendable {
         switch open {
         case nil:
             guard let next = waiting.popFirst() else { return [] }
+            var status = stat()
+            if ImageFormat.isPicture(named: next), stat(next, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+                return [BulkPicture(name: next, place: .file(next))]
+            }
             open = try Self.opened(next)
             return []
         case .list(var list, let name, let descriptor)?:

@@ -13,8 +13,10 @@ internal import WireFormats
 /// Checks bundles as the daemon does when it loads them: `ocelli check`.
 package enum BundleCheck {
     /// Loads a bundle or model file, and runs it once on zeros.
-    /// - Returns: lines that describe it, and whether it has no problem and no open decision.
-    package static func run(_ path: String, settings: Settings) async -> (text: String, isGood: Bool) {
+    /// - Returns: lines that describe it, or a JSON object, and whether it has no problem and no open decision.
+    package static func run(
+        _ path: String, settings: Settings, isJSON: Bool = false
+    ) async -> (text: String, isGood: Bool) {
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         let name = PrintableText.text(path)
         var configuration = plan.modelConfiguration
@@ -22,8 +24,12 @@ package enum BundleCheck {
         configuration.compile.cacheDirectory = nil
         do throws(InferenceError) {
             let model = try await load(FilePath.absolute(path), configuration, plan)
-            return (describe(model, path: name), model.loadReport.undecided.isEmpty)
+            return (
+                isJSON ? BundleCheckJSON.text(model, path: path) : describe(model, path: name),
+                model.loadReport.undecided.isEmpty
+            )
         } catch {
+            if isJSON { return (BundleCheckJSON.text(error, path: path), false) }
             guard case .invalidBundle(_, let problems) = error else { return ("\(name): \(error.message)", false) }
             let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
             return (([("\(name): \(count)")] + problems.map { "  \($0)" }).joined(separator: "\n"), false)
@@ -37,23 +43,16 @@ package enum BundleCheck {
         guard let bundle = try? ModelBundle(path: path), bundle.manifest?.pipeline != nil else {
             return try await Model.load(contentsOf: path, configuration: configuration)
         }
-        func parent(_ path: String) -> String { FilePath.absolute(FilePath.folder(of: path)) }
-        // The folder of a version is in the folder of its model.
-        let isVersion = path.split(separator: "/").last?.allSatisfy(\.isNumber) ?? false
-        let beside = isVersion ? parent(parent(path)) : parent(path)
         let failures = Failures()
-        let name = ModelBundle.servedName(of: path)
-        let repository = ModelRepository(
-            folders: [beside] + plan.folders.filter { $0 != beside },
-            named: [NamedModel(name: name, path: path)] + plan.named.filter { $0.name != name },
-            configuration: configuration, defaultPolicy: .lazy
-        ) { event in
-            if case .failed(name, _, _, let found) = event { failures.problems.withLock { $0 = found } }
-        }
+        let repository: ModelRepository, name: String
         do throws(RepositoryError) {
-            try repository.discover()
+            (repository, name) = try ModelAtPath.repository(path, configuration, plan) { event in
+                guard case .failed(let name, _, _, let found) = event, name == bundle.name else { return }
+                failures.problems.withLock { $0 = found }
+            }
         } catch {
-            throw .invalidBundle(name: name, problems: [BundleProblem(path: "pipeline", reason: error.message)])
+            throw .invalidBundle(
+                name: bundle.name, problems: [BundleProblem(path: "pipeline", reason: error.message)])
         }
         do throws(InferenceError) {
             return try await repository.model(named: name)
@@ -81,11 +80,26 @@ package enum BundleCheck {
         return lines
     }
 
-    /// The bundles, versions and model files at a path of the command line: the path itself, or the entries of a folder
-    /// that is not a bundle. Reads the folder; blocks.
-    package static func bundles(at path: String) -> [String] {
-        let entries = ModelRepository.entries(of: FilePath.absolute(path))
-        return entries.isEmpty ? [path] : entries
+    private static func lines(of reader: Reader) -> [String] {
+        reader.models.map { part, model in
+            "  \(part.rawValue) by \(model.description.name), \(model.description.backend), on \(model.loadReport.device); its answers "
+                + "are \(model.loadReport.confirmation.text)"
+        }
+    }
+
+    /// The bundles at a path of the command line: the path itself, or the entries of a folder that is not a bundle.
+    package struct Contents: Sendable {
+        /// The paths of bundles, versions and model files.
+        package let bundles: [String]
+        /// The entries of the folder that the daemon ignores, each with the reason.
+        package let ignored: [String]
+    }
+
+    /// Reads a path, and the folder that it names; blocks.
+    package static func contents(of path: String) -> Contents {
+        let found = ModelRepository.contents(of: FilePath.absolute(path))
+        guard !found.served.isEmpty else { return Contents(bundles: [path], ignored: []) }
+        return Contents(bundles: found.served, ignored: found.leftOut.map { PrintableText.text($0) })
     }
 
     private static func describe(_ model: Model, path: String) -> String {
@@ -93,19 +107,23 @@ package enum BundleCheck {
         let open = model.loadReport.undecided.count
         var lines = [
             open == 0
-                ? "\(path): good" : "\(path): not finished, \(open == 1 ? "1 remark" : "\(open) remarks") \"$decide\"",
+                ? "\(path): \(SendingAdvice.verdict(on: model))"
+                : "\(path): not finished, \(open == 1 ? "1 remark" : "\(open) remarks") \"$decide\"",
             "  \(description.name), version \(description.version), \(description.backend), on \(model.loadReport.device)",
         ]
         lines += description.inputs.map { "  input \(line(of: $0))" }
         lines += description.outputs.map { "  output \(line(of: $0))" }
-        var routes = description.imageInput != nil && description.classLabels != nil ? ["classify"] : []
+        let routes = routes(of: model).joined(separator: ", ")
         if let pipeline = model.pipeline {
             lines += Self.lines(of: pipeline)
-            lines.append("  answers to detect")
+            lines.append("  answers to \(routes)")
+        } else if let reader = model.reader {
+            lines += Self.lines(of: reader)
+            lines.append("  answers to \(routes)")
         } else {
-            routes += model.tasks.map(\.rawValue) + ["predict"]
-            lines.append("  answers to \(routes.joined(separator: ", ")) and /v2")
+            lines.append("  answers to \(routes) and /v2")
         }
+        lines += SendingAdvice.lines(on: model, path: path)
         for task in model.tasks {
             guard let labels = model.observationOutput(for: task)?.labels else { continue }
             lines.append("  \(task.rawValue): \(labels.count == 1 ? "1 label" : "\(labels.count) labels")")
@@ -118,12 +136,9 @@ package enum BundleCheck {
         }
         if let engine = model.loadReport.engine {
             lines.append("  runs on \(engine.version)" + (engine.reason.map { ": \($0)" } ?? ""))
-            if !engine.comparedAt.isEmpty {
-                lines.append("  both engines were compared with inputs of \(engine.comparedAt.joined(separator: "; "))")
-            }
-            if let reason = model.loadReport.engineUncompared {
-                lines.append("  its answers were not compared with another engine's: \(reason)")
-            }
+        }
+        if model.pipeline == nil, model.reader == nil {
+            lines.append("  its answers are \(model.loadReport.confirmation.text)")
         }
         if let weights = model.loadReport.integerWeights {
             lines.append(
@@ -141,12 +156,25 @@ package enum BundleCheck {
         return lines.joined(separator: "\n")
     }
 
+    /// The tasks that a model answers to, by the names of routes.
+    static func routes(of model: Model) -> [String] {
+        if model.pipeline != nil { return [ObservationTask.detect.rawValue] }
+        if model.reader != nil { return [ObservationTask.read.rawValue] }
+        let description = model.description
+        let classifies = description.imageInput != nil && description.classLabels != nil
+        return (classifies ? ["classify"] : []) + model.tasks.map(\.rawValue) + ["predict"]
+    }
+
     private static func line(of feature: FeatureDescription) -> String {
         var line = "\"\(feature.name)\": \(feature.kind.rawValue), \(feature.elementType.rawValue) "
         line +=
             feature.fileShape == feature.shape ? "\(feature.shape)" : "\(feature.fileShape) run as \(feature.shape)"
         if let image = feature.image {
-            let size = image.openSize.map { "its own size (\($0.description))" } ?? "\(image.width)x\(image.height)"
+            let size =
+                image.openSize.map { size in
+                    size.usual.map { "\($0.width)x\($0.height), or size=\(size.choice)" }
+                        ?? "its own size (\(size.description))"
+                } ?? "\(image.width)x\(image.height)"
             line +=
                 ", \(size) \(image.channelOrder.rawValue) \(image.layout.rawValue), "
                 + "crop_and_scale \(image.cropAndScale.rawValue)"

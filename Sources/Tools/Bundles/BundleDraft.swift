@@ -17,6 +17,8 @@ package struct BundleDraft {
     package let remarks: [String]
     /// The folder for the file.
     package let folder: String
+    /// A sentence with the command that tries the draft on a picture; nil if nothing about pictures is open.
+    package let trial: String?
     /// Labels from other sources, which are written to a file of their own.
     private let labels: (file: String, bytes: [UInt8])?
     /// The name of the given file or SavedModel folder; nil for a downloaded folder, which is already a bundle.
@@ -46,12 +48,13 @@ package struct BundleDraft {
             }
         }
         folder = facts.folder
-        loose = ModelBundle.isDownloadedFolder(path) ? nil : FilePath.name(of: path)
+        let isChoice = ModelBundle.isDownloadedFolder(path) || BundleLayout.adviceOnSeveral(in: facts.folder) != nil
+        loose = isChoice ? nil : FilePath.name(of: path)
         let last = FilePath.name(of: facts.file) ?? facts.file
         // The name of the model's own folder is more specific than `model.onnx`.
         let name = ModelBundle.servedName(of: folder == "/" ? last : folder)
         var notes: [String] = []
-        let others = Self.otherModels(in: folder, than: last)
+        let others = isChoice ? [] : Self.otherModels(in: folder, than: last)
         if !others.isEmpty {
             notes.append(
                 "the folder: it also holds \(others.joined(separator: ", ")), but with model.json it is one bundle; "
@@ -77,6 +80,29 @@ package struct BundleDraft {
             (open.isEmpty ? [] : ["\(open.map(\.0).joined(separator: ", ")): describe the model and its origin"])
             + notes
         remarks = facts.provenance.remarks + failure
+        trial = Self.trial(facts, folder: folder, decisions: notes)
+    }
+
+    private static func trial(_ facts: BundleDerivation, folder: String, decisions: [String]) -> String? {
+        let folder = ShellWord.quoted(folder)
+        let isOpen = ["inputs[0].", "outputs["].contains { start in decisions.contains { $0.hasPrefix(start) } }
+        switch facts.observedTask {
+        case .embed?: return isOpen ? "to see the numbers: ocelli embed --model \(folder) PICTURE" : nil
+        case .read?: return isOpen ? "to see the text: ocelli read --model \(folder) PICTURE" : nil
+        case let task?:
+            return isOpen ? "to see the results: ocelli \(task.rawValue) --model \(folder) --draw DIR PICTURE" : nil
+        case nil: break
+        }
+        let ofPictures = ["inputs[0].format:", "inputs[0].normalize:", "inputs[0].crop_and_scale:"]
+        // `--try` needs an output with a number for each class.
+        guard decisions.contains(where: { decision in ofPictures.contains { decision.hasPrefix($0) } }),
+            facts.outline.inputs.count == 1,
+            facts.outline.outputs.contains(where: { port in
+                let extents = port.shape.dimensions.filter { $0 != 1 && $0 != Shape.dynamic }
+                return extents.count == 1 && extents[0] > 1
+            })
+        else { return nil }
+        return "to compare common kinds of preprocessing: ocelli classify --try \(folder) PICTURE"
     }
 
     private static func text(_ facts: BundleDerivation, name: String, inputs: [String], outputs: [String]) -> String {
@@ -164,7 +190,8 @@ package struct BundleDraft {
             : "also holds \(others.prefix(5).joined(separator: ", "))\(others.count > 5 ? ", ..." : "")"
         throw CommandError(
             "\(folder) \(what): a model.json would make all of it one bundle. Move \(file) into its own folder: "
-                + "mkdir \(target) && mv \(from) \(target)/ && ocelli init \(target)/\(file) (or --stdout, which only prints)"
+                + "mkdir \(ShellWord.quoted(target)) && mv \(ShellWord.quoted(from)) \(ShellWord.quoted(target + "/")) && ocelli init "
+                + "\(ShellWord.quoted("\(target)/\(file)")) (or --stdout, which only prints)"
         )
     }
 

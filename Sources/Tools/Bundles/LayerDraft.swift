@@ -88,6 +88,11 @@ struct LayerDraft {
         }
     }
 
+    /// False for models of tables and texts: their classes are in an output.
+    private var takesPictures: Bool {
+        line("layout") != nil || facts.outline.inputs.contains { Self.picture($0.shape) != nil }
+    }
+
     /// The shape of an array: the batch axis may stay open, every other axis needs an extent; a single number has one
     /// axis.
     private static func arrayShape(_ shape: Shape, _ open: inout [String]) -> [Int] {
@@ -151,9 +156,9 @@ struct LayerDraft {
             }
         }
         if let resampler = known("resampler") { members.append(resampler) }
-        for (key, sentence) in zip(facts.provenance.undecidedKeys, facts.provenance.missing) where key == "unsupported"
-        {
-            open.append(sentence)
+        for (key, sentence) in zip(facts.provenance.undecidedKeys, facts.provenance.missing) {
+            if key == "unsupported" { open.append(sentence) }
+            if key == "pictures" { open.append("format, normalize, crop_and_scale: \(sentence)") }
         }
         return Self.finish(members, path, open, &notes)
     }
@@ -221,7 +226,7 @@ struct LayerDraft {
 
     /// The entry for outputs that are boxes, with masks and points.
     func observation(_ name: String, _ notes: inout [String]) -> String {
-        let prefix = "outputs."
+        let prefix = "outputs.", count = facts.labels?.count ?? 0
         let members = facts.provenance.lines.compactMap { line -> Member? in
             guard line.name.hasPrefix(prefix) else { return nil }
             let key = String(line.name.dropFirst(prefix.count))
@@ -229,10 +234,13 @@ struct LayerDraft {
             return labelFile.map {
                 Member(
                     key: key, value: JSONText.quoted($0),
-                    comment: comment(line).map { "\(facts.labels?.count ?? 0) names, \($0)" })
+                    comment: comment(line).map { "\(count == 1 ? "1 name" : "\(count) names"), \($0)" })
             }
         }
-        let open = zip(facts.provenance.undecidedKeys, facts.provenance.missing).filter { $0.0 == "outputs" }.map(\.1)
+        var open = zip(facts.provenance.undecidedKeys, facts.provenance.missing).filter { $0.0 == "outputs" }.map(\.1)
+        if !open.isEmpty, count == 0, [.detect, .segment].contains(facts.observedTask) {
+            open.append("labels: the name of a file with the classes' names; without it, answers have their numbers")
+        }
         return Self.finish(
             [Member(key: "name", value: JSONText.quoted(name))] + members, "outputs[0]", open, &notes)
     }
@@ -281,7 +289,7 @@ struct LayerDraft {
                 Member(
                     key: "labels", value: JSONText.quoted(labelFile),
                     comment: comment(labels).map { "\(classes) names, \($0)" }))
-        } else {
+        } else if takesPictures {
             let known =
                 [1000: " (\"imagenet-1k\" for ImageNet's)", 1001: " (\"imagenet-1001\" for ImageNet's)"][classes] ?? ""
             open.append(
@@ -296,7 +304,7 @@ struct LayerDraft {
             } else {
                 members.append(Member(key: "activation", value: activation.value, comment: comment(activation)))
             }
-        } else if let sentence = activation(port, index) {
+        } else if takesPictures, let sentence = activation(port, index) {
             open.append(sentence)
         }
         if let member = dequantization(port, index, isLabelled: isLabelled, &open) { members.append(member) }

@@ -34,7 +34,7 @@ package enum ModelCompilation {
                         + "be created or written to (cache_dir)")
         }
         var entries = (places.isEmpty ? plan.named : places).flatMap { ModelRepository.entries(of: $0) }
-        if places.isEmpty { entries += plan.folders.flatMap { ModelRepository.entries(of: $0) } }
+        if places.isEmpty { entries += plan.folders.flatMap { ModelRepository.entries(of: NamedModel(at: $0)) } }
         guard !entries.isEmpty else { throw CommandError("no models in \(plan.places)") }
         var areAllGood = true, isAnyGood = false
         var seen: Set<String> = []

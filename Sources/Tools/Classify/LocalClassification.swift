@@ -17,6 +17,8 @@ package enum LocalClassification {
         package var model: String?
         package var threshold: Float = 0
         package var crop: String?
+        /// The orientation of the stored pictures.
+        package var orientation = ImageOrientation.apply
         package var isJSON = false
         /// A folder for the prepared input of each picture.
         package var explain: String?
@@ -30,19 +32,16 @@ package enum LocalClassification {
         _ request: Request, settings: Settings, output: (String) -> Void, complain: (String) -> Void,
         progress: (String) -> Void
     ) async throws -> Int {
-        let classifier = try await classifier(request, settings: settings, progress: progress)
+        let classifier = try await classifier(request, settings: settings, note: complain, progress: progress)
         let (name, model, options) = (classifier.name, classifier.model, classifier.options)
         var failed = 0
-        var explained: [String: Int] = [:]
+        var explained = PictureNames()
         for (index, file) in request.files.enumerated() {
             if request.files.count > 1 { progress("\(index + 1) of \(request.files.count): \(file)") }
             do {
                 let bytes = try InputFile.read(file, maximum: settings.maxBody)
                 if let folder = request.explain {
-                    // Files with the same name from several folders get a number.
-                    let name = file == "-" ? "stdin" : FilePath.name(of: file) ?? "picture"
-                    explained[name, default: 0] += 1
-                    let path = folder + "/" + name + (explained[name] == 1 ? "" : "-\(explained[name] ?? 0)")
+                    let path = folder + "/" + explained.next(for: file)
                     try OutputFile.makeFolder(folder)
                     try explain(EncodedImage(bytes), file: file, to: path, model: model, options: options)
                 }
@@ -56,7 +55,7 @@ package enum LocalClassification {
                         ? json(
                             result, head: AnswerHead(file: file), model: name, version: model.description.version,
                             total: total)
-                        : text(result, file: file))
+                        : text(result, file: file, by: "\(name) version \(model.description.version)"))
             } catch {
                 progress("")
                 failed += 1
@@ -90,19 +89,23 @@ package enum LocalClassification {
 
     /// Loads the requested classifier.
     static func classifier(
-        _ request: Request, settings: Settings, progress: (String) -> Void
+        _ request: Request, settings: Settings, note: (String) -> Void, progress: (String) -> Void
     ) async throws -> Classifier {
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         progress("loading the model...")
         let (name, model) = try await LocalModel.load(
-            request.model ?? settings.defaultModel, plan: plan, what: "image classifier"
+            request.model ?? settings.defaultModel, plan: plan, what: "image classifier", note: note
         ) { $0.description.classLabels != nil && $0.description.imageInput != nil }
         progress("")
         guard let labels = model.description.classLabels else {
-            throw CommandError("model \"\(name)\" is not an image classifier (one image input, one output with labels)")
+            throw CommandError(
+                "model \"\(name)\" is not an image classifier (one image input, one output with labels)"
+                    + OtherTask.advice(model, requested: request.model)
+            )
         }
         var options = PredictionOptions()
         options.cropAndScale = request.crop.flatMap { CropAndScale(rawValue: $0) }
+        options.orientation = request.orientation
         return Classifier(
             name: name, model: model, top: min(settings.top, labels.count), threshold: request.threshold,
             options: options)
@@ -125,7 +128,8 @@ package enum LocalClassification {
 
     // MARK: Text
 
-    private static func text(_ result: ClassificationResult, file: String) -> String {
+    /// - Parameter model: the name and version of the model.
+    private static func text(_ result: ClassificationResult, file: String, by model: String) -> String {
         let image = result.image
         let lines = result.classifications.map { entry in
             let score =
@@ -136,7 +140,7 @@ package enum LocalClassification {
         }
         let title =
             "\(PrintableText.text(file))  (\(image.format.rawValue), \(image.width)x\(image.height)"
-            + (result.areConfidences ? ")" : "; scores are logits, not confidences)")
+            + (result.areConfidences ? ")" : "; scores are logits, not confidences)") + "  \(PrintableText.text(model))"
         let mark = result.taught.map { taught in
             // The first class is not the answer for an unknown picture.
             (taught.isKnown == false ? "  unknown: its" : "  its")

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import Inference
 internal import Repository
 internal import ServicePlanning
@@ -5,18 +6,14 @@ internal import SystemSupport
 
 /// Loads the model that a command runs in this process.
 enum LocalModel {
-    /// Loads the model with a name, or the first suitable one if the name is empty.
-    /// - Parameter what: the kind of model, for the error message.
+    /// Loads the model with a name or at a path, or the first suitable one if the name is empty.
+    /// - Parameters:
+    ///   - what: the kind of model, for the error message.
+    ///   - note: called with a sentence about the version, if the path is a folder of versions.
     static func load(
-        _ requestedName: String, plan: ServicePlan, what: String, where fits: (Model) -> Bool
+        _ requested: String, plan: ServicePlan, what: String, note: (String) -> Void, where fits: (Model) -> Bool
     ) async throws -> (String, Model) {
-        let repository = ModelRepository(
-            folders: plan.folders, named: plan.named, configuration: plan.modelConfiguration, defaultPolicy: .lazy)
-        do throws(RepositoryError) {
-            try repository.discover()
-        } catch {
-            throw CommandError(error.message)
-        }
+        let (repository, requestedName) = try repository(requested, plan, note: note)
         do throws(InferenceError) {
             if !requestedName.isEmpty { return (requestedName, try await repository.model(named: requestedName)) }
             // Stop at the first suitable model; later ones are not loaded.
@@ -35,5 +32,27 @@ enum LocalModel {
             throw CommandError(error.message)
         }
         throw CommandError("no \(what) in \(plan.places): give one with --models DIR")
+    }
+
+    /// The models that are searched, and the name of the requested one; empty for the first suitable one.
+    private static func repository(
+        _ requested: String, _ plan: ServicePlan, note: (String) -> Void
+    ) throws(CommandError) -> (ModelRepository, String) {
+        let isThere = FileManager.default.fileExists(atPath: requested), isPath = NamedModel.isPath(requested)
+        guard isThere || !isPath else { throw CommandError("\(requested) does not exist") }
+        do throws(RepositoryError) {
+            if !isPath {
+                let repository = ModelRepository(
+                    folders: plan.folders, named: plan.named, configuration: plan.modelConfiguration,
+                    defaultPolicy: .lazy)
+                try repository.discover()
+                // A folder that is written without a slash is a path only if no model has this name.
+                guard isThere, !repository.names.contains(requested) else { return (repository, requested) }
+            }
+            _ = ModelAtPath.resolved(requested, note: note)
+            return try ModelAtPath.repository(requested, plan.modelConfiguration, plan)
+        } catch {
+            throw CommandError(error.message)
+        }
     }
 }

@@ -50,7 +50,8 @@ package enum BundleComparison {
         let rows = try rows(of: request.file)
         progress("loading the model...")
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
-        let model = try await ModelAtPath.load(request.bundle, plan.modelConfiguration)
+        let model = try await ModelAtPath.load(
+            ModelAtPath.resolved(request.bundle, note: complain), plan.modelConfiguration)
         guard model.description.imageInput != nil else {
             throw CommandError("\(request.bundle) does not take pictures\(model.reasonForTensors)")
         }

@@ -8,21 +8,25 @@ internal import ServicePlanning
 package import Settings
 internal import SystemSupport
 
-/// Runs pictures through a model with every usual preprocessing that is still open, so that a person can see which one
-/// is right: `ocelli classify --try`.
+/// Runs pictures through a model with every usual preprocessing that is still open, and ranks them by the confidence of
+/// the first class, so that a person can see which one is right: `ocelli classify --try`.
 package enum PreprocessingSearch {
     /// The model and the files of one run.
     package struct Request: Sendable {
         /// A bundle, a downloaded folder, or a model file.
         package var model = ""
         package var files: [String] = []
+        /// The orientation of the stored pictures.
+        package var orientation = ImageOrientation.apply
 
         package init() {}
     }
 
+    /// The number of combinations with JSON in the output.
     private static let shown = 3
 
-    /// Writes a line for each combination and picture.
+    /// Writes a line for each combination and picture, the most confident combination first, and the JSON of the best
+    /// ones.
     /// - Returns: the number of pictures that failed.
     package static func run(
         _ request: Request, settings: Settings, output: (String) -> Void, complain: (String) -> Void,
@@ -30,22 +34,28 @@ package enum PreprocessingSearch {
     ) async throws -> Int {
         progress("loading the model...")
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
-        let model = try await ModelAtPath.load(request.model, plan.modelConfiguration)
-        let search = try Search(model, bundle: request.model)
+        let path = ModelAtPath.resolved(request.model, note: complain)
+        let model = try await ModelAtPath.load(path, plan.modelConfiguration)
+        let search = try Search(model, bundle: path, top: settings.top)
         progress("")
         output(
             search.undecided.isEmpty
                 ? "nothing is left to decide" : "to decide: \(search.undecided.sorted().joined(separator: ", "))")
         var failed = 0
         if let remark = search.remark { output(remark) }
-        for file in request.files {
+        // The lines of each picture, and the sum of confidences, by combination.
+        var lines: [(file: String, texts: [String])] = []
+        var confidences = [Double](repeating: 0, count: search.combinations.count)
+        for (number, file) in request.files.enumerated() {
+            progress("\(number + 1) of \(request.files.count): \(file)")
             do {
                 let bytes = try InputFile.read(file, maximum: settings.maxBody)
-                output(file)
+                var found: [Search.Scores] = []
                 for combination in search.combinations {
-                    let scores = try await search.scores(bytes, combination.spec)
-                    output("  \(combination.words): \(search.text(scores))")
+                    found.append(try await search.scores(bytes, combination.spec, request.orientation))
                 }
+                for (index, scores) in found.enumerated() { confidences[index] += scores.confidence }
+                lines.append((file, found.map(search.text)))
             } catch {
                 failed += 1
                 complain(
@@ -53,13 +63,44 @@ package enum PreprocessingSearch {
                 )
             }
         }
+        progress("")
+        let order = confidences.indices.sorted { (confidences[$1], $0) < (confidences[$0], $1) }
+        for (file, texts) in lines {
+            output(PrintableText.text(file))
+            for index in order { output("  \(search.combinations[index].words): \(texts[index])") }
+        }
+        guard order.count > 1, !lines.isEmpty else { return failed }
+        output(
+            "for the first input in model.json, by the mean confidence of the first class; check that the classes are right:"
+        )
+        for (place, index) in order.prefix(shown).enumerated() {
+            let mean = TensorComparison.rounded(confidences[index] / Double(lines.count) * 100)
+            output("  \(place + 1). \(mean)%  \(search.combinations[index].json)")
+        }
         return failed
     }
 
     private struct Search {
         struct Combination {
             let words: String
+            /// The members of the input in model.json.
+            let json: String
             let spec: ImageTensorSpec
+        }
+
+        /// The values of the output with a number for each class.
+        struct Scores {
+            let values: [Double]
+            /// True if they are the softmax of the output's values.
+            let areOfLogits: Bool
+
+            /// The confidence of the first class.
+            var confidence: Double {
+                let greatest = values.max() ?? 0
+                guard values.allSatisfy(\.isFinite) else { return 0 }
+                guard !values.allSatisfy({ $0 >= 0 && $0 <= 1 }) else { return greatest }
+                return 1 / values.reduce(0) { $0 + exp($1 - greatest) }
+            }
         }
 
         let model: Model
@@ -70,9 +111,12 @@ package enum PreprocessingSearch {
         private let outputIndex: Int
         /// A remark on the names of classes; nil if the model has names.
         let remark: String?
+        /// The number of classes in a line.
+        private let top: Int
 
-        init(_ model: Model, bundle: String) throws(CommandError) {
+        init(_ model: Model, bundle: String, top: Int) throws(CommandError) {
             self.model = model
+            self.top = top
             guard model.description.inputs.count == 1, let input = model.description.inputs.first,
                 let element = PixelElement(rawValue: input.elementType.rawValue),
                 let picture = Self.picture(input)
@@ -170,12 +214,19 @@ package enum PreprocessingSearch {
                                 std: Array(form.std.prefix(spec.channels)))
                         }
                         if let mode = geometry?.1 { spec.cropAndScale = mode }
+                        let members = [
+                            orders.count > 1 ? "\"format\": \"\(order.rawValue)\"" : nil,
+                            normalization.map { $0.json(order).map { "\"normalize\": \($0)" } ?? "no \"normalize\"" },
+                            geometry.map { "\"crop_and_scale\": \"\($0.0)\"" },
+                        ].compactMap { $0 }
                         let words = [
                             orders.count > 1 ? order.rawValue : nil, normalization?.words,
                             geometry.map { "crop \($0.0)" },
                         ].compactMap { $0 }
                         list.append(
-                            Combination(words: words.isEmpty ? "as it is" : words.joined(separator: ", "), spec: spec))
+                            Combination(
+                                words: words.isEmpty ? "as it is" : words.joined(separator: ", "),
+                                json: members.joined(separator: ", "), spec: spec))
                     }
                 }
             }
@@ -183,11 +234,16 @@ package enum PreprocessingSearch {
         }
 
         /// The output's values: as the bundle defines them, otherwise as probabilities.
-        func scores(_ bytes: [UInt8], _ spec: ImageTensorSpec) async throws -> (values: [Double], isLogits: Bool) {
+        func scores(
+            _ bytes: [UInt8], _ spec: ImageTensorSpec, _ orientation: ImageOrientation
+        ) async throws -> Scores {
             let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits())
             var tensor = [UInt8](repeating: 0, count: spec.byteCount)
+            let decoding = ImageDecodeOptions(orientation: orientation)
             try bytes.withUnsafeBytes { picture in
-                try tensor.withUnsafeMutableBytes { tensor in _ = try pipeline.prepare(picture, into: tensor) }
+                try tensor.withUnsafeMutableBytes { tensor in
+                    _ = try pipeline.prepare(picture, into: tensor, options: decoding)
+                }
             }
             let array = try MultiArray(elementType: input.elementType, shape: input.shape, bytes: tensor)
             var options = PredictionOptions()
@@ -202,23 +258,27 @@ package enum PreprocessingSearch {
                 default: []
                 }
             let output = model.description.outputs[outputIndex]
-            guard output.labels == nil, output.treatment == nil else { return (values, false) }
+            guard output.labels == nil, output.treatment == nil else {
+                return Scores(values: values, areOfLogits: false)
+            }
             let sum = values.reduce(0, +)
             let areProbabilities = values.allSatisfy { $0 >= 0 && $0 <= 1 } && abs(sum - 1) < 0.01
-            guard !areProbabilities, let highest = values.max(), highest.isFinite else { return (values, false) }
+            guard !areProbabilities, let highest = values.max(), highest.isFinite else {
+                return Scores(values: values, areOfLogits: false)
+            }
             let powers = values.map { exp($0 - highest) }
             let total = powers.reduce(0, +)
-            return (powers.map { $0 / total }, true)
+            return Scores(values: powers.map { $0 / total }, areOfLogits: true)
         }
 
-        func text(_ scores: (values: [Double], isLogits: Bool)) -> String {
+        func text(_ scores: Scores) -> String {
             let best = scores.values.enumerated().sorted { ($1.element, $0.offset) < ($0.element, $1.offset) }.prefix(
-                shown)
+                top)
             let classes = best.map { index, value in
                 let label = labels.flatMap { index < $0.count ? $0[index] : nil } ?? "class \(index)"
                 return "\(PrintableText.text(label)) \(TensorComparison.rounded(value * 100))%"
             }
-            return classes.joined(separator: ", ") + (scores.isLogits ? " (softmax of logits)" : "")
+            return classes.joined(separator: ", ") + (scores.areOfLogits ? " (softmax of logits)" : "")
         }
     }
 }

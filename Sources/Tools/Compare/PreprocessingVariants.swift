@@ -58,6 +58,17 @@ enum PreprocessingVariants {
     struct Normalization: Sendable {
         let words: String
         let form: PixelNormalization
+
+        /// The value of `normalize` in model.json; nil for pixels from 0 to 255, which need none.
+        func json(_ order: ChannelOrder) -> String? {
+            if form.rescale == 1, form.mean.allSatisfy({ $0 == 0 }) { return nil }
+            if ["[0,1]", "[-1,1]"].contains(words) { return "{ \"standard\": \"\(words)\" }" }
+            func channels(_ values: [Double]) -> String {
+                if Set(values).count == 1 || order == .gray { return "\(values[0])" }
+                return "{ \"r\": \(values[0]), \"g\": \(values[1]), \"b\": \(values[2]) }"
+            }
+            return "{ \"scale\": \(form.rescale), \"mean\": \(channels(form.mean)), \"std\": \(channels(form.std)) }"
+        }
     }
 
     static let normalizations: [Normalization] = [

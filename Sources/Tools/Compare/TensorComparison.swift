@@ -70,6 +70,7 @@ enum TensorComparison {
                 switch element {
                 case .uint8: Float(raw[index])
                 case .int8: Float(Int8(bitPattern: raw[index]))
+                case .int32: Float(raw.loadUnaligned(fromByteOffset: index * 4, as: Int32.self))
                 case .float16: Float(Float16(bitPattern: raw.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self)))
                 case .float32: raw.loadUnaligned(fromByteOffset: index * 4, as: Float.self)
                 }
@@ -162,7 +163,8 @@ enum TensorComparison {
             tensor.withUnsafeMutableBytes { tensor in
                 (try? pipeline.prepare(
                     picture, into: tensor,
-                    options: ImageDecodeOptions(ignoreOrientation: ignoresOrientation, fullDecode: true))) != nil
+                    options: ImageDecodeOptions(orientation: ignoresOrientation ? .ignore : .apply, fullDecode: true)))
+                    != nil
             }
         }
         return isMade ? Picture(values: tensor.map(Float.init), spec: spec, layout: spec.layout) : nil

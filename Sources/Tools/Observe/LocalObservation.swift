@@ -8,19 +8,25 @@ package import Settings
 internal import SystemSupport
 internal import WireFormats
 
-/// Runs detection, embedding and similar tasks on files in this process: `ocelli detect`, `ocelli embed`.
+/// Runs detection, embedding, reading and similar tasks on files in this process: `ocelli detect`, `ocelli embed`.
 package enum LocalObservation {
     /// The files and options of one run.
     package struct Request: Sendable {
         package var files: [String] = []
         package var model: String?
         package var threshold: Float?
+        /// The minimum score of a region of text.
+        package var findThreshold: Float?
         package var iou: Float?
         package var top: Int?
         /// Labels or class indices, separated by commas.
         package var classes: String?
         package var crop: String?
+        /// The orientation of the stored pictures.
+        package var orientation = ImageOrientation.apply
         package var isJSON = false
+        /// True if lines of text list their characters.
+        package var characters = false
         /// A folder for pictures with the results drawn on them.
         package var draw: String?
         /// The labels or class indices of objects that are blurred, or filled, in the pictures of `draw`, separated by
@@ -42,7 +48,7 @@ package enum LocalObservation {
         _ request: Request, settings: Settings, output: (String) -> Void, complain: (String) -> Void,
         progress: (String) -> Void
     ) async throws -> Int {
-        let observer = try await observer(request, settings: settings, progress: progress)
+        let observer = try await observer(request, settings: settings, note: complain, progress: progress)
         let (name, model, wanted, options) = (observer.name, observer.model, observer.request, observer.options)
         let writer = observer.writer
         var pictures = try PictureOutput(request, model: model)
@@ -62,12 +68,20 @@ package enum LocalObservation {
                     dimension = values.count
                 }
                 progress("")
-                output(
-                    request.isJSON
-                        ? try json(
+                if request.isJSON {
+                    output(
+                        try json(
                             result, head: AnswerHead(file: file), model: name, version: model.description.version,
-                            total: total, writer)
-                        : try text(result, file: file, writer))
+                            total: total, writer))
+                } else if request.files.count == 1, case .text(let page) = result.content {
+                    // Without a heading, so that the text can be written to a file.
+                    output(ObservationText.rows(of: page).joined(separator: "\n"))
+                    if page.skipped > 0 { complain(ObservationText.skipped(page)) }
+                } else {
+                    output(
+                        try ObservationText.lines(
+                            of: result, file: file, by: "\(name) version \(model.description.version)", writer))
+                }
             } catch {
                 progress("")
                 failed += 1
@@ -96,8 +110,12 @@ package enum LocalObservation {
         let model: Model
         let request: ObservationRequest
         let options: PredictionOptions
+        /// True if answers have the characters of lines of text.
+        var characters = false
 
-        var writer: ObservationWriter { ObservationWriter(classes: request.classes, maximum: request.top) }
+        var writer: ObservationWriter {
+            ObservationWriter(classes: request.classes, maximum: request.top, characters: characters)
+        }
 
         /// The answer for a picture as a line of JSON.
         func line(of bytes: [UInt8], head: AnswerHead) async throws -> String {
@@ -111,26 +129,39 @@ package enum LocalObservation {
 
     /// Loads the requested model.
     static func observer(
-        _ request: Request, settings: Settings, progress: (String) -> Void
+        _ request: Request, settings: Settings, note: (String) -> Void, progress: (String) -> Void
     ) async throws -> Observer {
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         progress("loading the model...")
         let tasks = request.tasks.compactMap { ObservationTask(rawValue: $0) }
         func task(of model: Model) -> ObservationTask? { tasks.first { model.tasks.contains($0) } }
         let what =
-            tasks == [.embed]
-            ? "model that gives embeddings"
-            : "model that finds \(tasks.count > 1 ? "boxes, masks or keypoints" : tasks.map(\.gives).joined())"
+            switch tasks {
+            case [.embed]: "model that gives embeddings"
+            case [.read]: "model that reads text"
+            default: "model that finds \(tasks.count > 1 ? "boxes, masks or keypoints" : tasks.map(\.gives).joined())"
+            }
         let (name, model) = try await LocalModel.load(
-            request.model ?? settings.defaultModel, plan: plan, what: what
+            request.model ?? settings.defaultModel, plan: plan, what: what, note: note
         ) { task(of: $0) != nil }
         progress("")
         guard let task = task(of: model) else {
+            if tasks == [.read] {
+                throw CommandError(
+                    "model \"\(name)\" does not read text\(OtherTask.advice(model, requested: request.model))")
+            }
             let wanted = tasks.map { "\"\($0.outputType)\"" }.joined(separator: ", ")
-            throw CommandError("model \"\(name)\" has no output of type \(wanted) in its model.json")
+            throw CommandError(
+                "model \"\(name)\" has no output of type \(wanted)\(OtherTask.advice(model, requested: request.model))")
         }
         var wanted = ObservationRequest(task: task)
         wanted.threshold = request.threshold
+        wanted.findThreshold = request.findThreshold
+        guard request.findThreshold == nil || model.reader != nil else {
+            throw CommandError(
+                "--find-threshold: model \"\(name)\" is a recognizer without a detector, which reads the whole picture as one line; "
+                    + "leave it out, or give a reader with --model")
+        }
         wanted.iou = request.iou
         wanted.top = request.top
         wanted.classes = request.classes.map { ObservationRequest.classes(in: $0) }
@@ -140,43 +171,11 @@ package enum LocalObservation {
         if let refusal = model.refusal(of: wanted) { throw CommandError(refusal.message) }
         var options = PredictionOptions()
         options.cropAndScale = request.crop.flatMap { CropAndScale(rawValue: $0) }
-        return Observer(name: name, model: model, request: wanted, options: options)
-    }
-
-    // MARK: Text
-
-    private static func text(_ result: ObservationResult, file: String, _ writer: ObservationWriter) throws -> String {
-        func places(_ values: [Double]) -> String {
-            values.map { Units.decimal($0, places: 1) }.joined(separator: " ")
-        }
-        func percent(_ value: Float) -> String {
-            let text = Units.decimal(Double(value) * 100, places: 1)
-            return text.right(8) + "%"
-        }
-        let size = "\(result.displayed.width)x\(result.displayed.height)"
-        var lines = ["\(PrintableText.text(file))  (\(result.image.format.rawValue), \(size))"]
-        switch result.content {
-        case .detections(let found):
-            lines += found.map { one in
-                "\(percent(one.confidence))  \(PrintableText.text(one.label))  "
-                    + places([one.box.x, one.box.y, one.box.width, one.box.height])
-            }
-            if found.isEmpty { lines.append("  (nothing reaches the threshold)") }
-        case .mask(let mask, let labels):
-            let areas = try mask.areas(), whole = Float(max(1, mask.width * mask.height))
-            lines += writer.segments(of: areas, labels: labels).map { segment in
-                "\(percent(Float(segment.area) / whole))  \(PrintableText.text(segment.label))"
-            }
-        case .keypoints(let points):
-            for point in points {
-                let place = point.place.map { places([$0.x, $0.y]) } ?? "not found"
-                lines.append("\(point.confidence.map(percent) ?? "")  \(PrintableText.text(point.name))  \(place)")
-            }
-        case .embedding(let values):
-            let first = values.prefix(6).map { Units.decimal(Double($0), places: 4) }.joined(separator: " ")
-            lines.append("  \(values.count) numbers: \(first)\(values.count > 6 ? " ..." : "")")
-        }
-        return lines.joined(separator: "\n")
+        options.orientation = request.orientation
+        options.maxLines = settings.maxLines
+        options.maxCrops = settings.maxCrops
+        return Observer(
+            name: name, model: model, request: wanted, options: options, characters: request.characters)
     }
 
     private static func json(

@@ -9,13 +9,15 @@ struct PictureOutput {
     private let drawn: String?, crops: String?
     private let covers: PictureForm?
     private let edges: [[Int]]
-    /// The number of uses of each name: files with the same name from several folders get a number.
-    private var names: [String: Int] = [:]
+    private var names = PictureNames()
+    /// The pictures of the run, without links: none of them is overwritten.
+    private let pictures: Set<String>
 
     /// Creates the folders.
     /// - Throws: if options contradict each other, or a label is not one of the model's.
     init(_ request: LocalObservation.Request, model: Model) throws {
         (drawn, crops) = (request.draw, request.crops)
+        pictures = Set(request.files.compactMap { $0 == "-" ? nil : FilePath.resolved($0) })
         edges =
             ObservationTask.allCases.lazy.compactMap { model.observationOutput(for: $0)?.edges }.first { !$0.isEmpty }
             ?? []
@@ -32,7 +34,7 @@ struct PictureOutput {
         if !form.covers.isEmpty || crops != nil, !model.tasks.contains(.detect) {
             throw CommandError("--blur, --fill and --crops are for models that give boxes: \(model.abilities)")
         }
-        if let refusal = form.refusal(of: model) { throw CommandError(refusal.message) }
+        if let refusal = form.refusal(of: model) { throw CommandError("--\(refusal.name): \(refusal.reason)") }
         covers = form.covers.isEmpty ? nil : form
         for folder in [drawn, crops].compactMap({ $0 }) { try OutputFile.makeFolder(folder) }
     }
@@ -47,20 +49,18 @@ struct PictureOutput {
 
     /// Writes the pictures for a file.
     mutating func write(_ result: ObservationResult, of bytes: [UInt8], file: String) throws {
-        let base = file == "-" ? "stdin" : FilePath.name(of: file) ?? "picture"
-        names[base, default: 0] += 1
-        let number = names[base] ?? 1
-        let name = base + (number == 1 ? "" : "-\(number)")
+        let name = names.next(for: file)
         if let folder = drawn {
             if var covers {
                 let ending = name.split(separator: ".").last?.lowercased()
-                covers.isJPEG = number == 1 && (ending == "jpg" || ending == "jpeg")
+                covers.isJPEG = ending == "jpg" || ending == "jpeg"
                 let path = folder + "/" + name + (covers.isJPEG ? "" : ".png")
-                try refuse(path, as: file)
+                try refuse(path)
                 try OutputFile.write(try covers.bytes(of: result, edges: edges) { false }, to: path)
             } else {
-                try OutputFile.write(
-                    try Drawing.png(of: bytes, with: result, edges: edges), to: folder + "/" + name + ".png")
+                let path = folder + "/" + name + ".png"
+                try refuse(path)
+                try OutputFile.write(try Drawing.png(of: bytes, with: result, edges: edges), to: path)
             }
         }
         guard let folder = crops, let picture = result.picture, case .detections(let found) = result.content else {
@@ -70,14 +70,16 @@ struct PictureOutput {
         for (place, one) in found.enumerated() {
             let label = String(one.label.map { $0.isLetter || $0.isNumber ? $0 : "_" }.prefix(60))
             guard let png = try drawing.cut(one.box) else { continue }
-            try OutputFile.write(png, to: "\(folder)/\(name)-\(place)-\(label).png")
+            let path = "\(folder)/\(name)-\(place)-\(label).png"
+            try refuse(path)
+            try OutputFile.write(png, to: path)
         }
     }
 
-    /// Throws if the output file is the input picture.
-    private func refuse(_ path: String, as file: String) throws {
-        // A file that does not exist yet cannot be the input.
-        guard file != "-", let there = FilePath.resolved(path), there == FilePath.resolved(file) else { return }
-        throw CommandError("\(path) is the picture itself: give another folder (--draw)")
+    /// Throws if the output file is one of the pictures.
+    private func refuse(_ path: String) throws {
+        // A file that does not exist yet cannot be one.
+        guard let there = FilePath.resolved(path), pictures.contains(there) else { return }
+        throw CommandError("\(path) is one of the pictures: give another folder (--draw, --crops)")
     }
 }

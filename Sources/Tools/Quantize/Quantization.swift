@@ -33,6 +33,8 @@ package struct Quantization: Sendable {
 
     /// The maximum number of layers that the search for the most sensitive ones may change back to float.
     private static let maximumLayers = 1_000
+    /// The number of inferences of each model that are timed, and the time in nanoseconds after which fewer suffice.
+    private static let timedRuns = 60, timedNanoseconds: UInt64 = 10_000_000_000
 
     private let request: Request
     private let settings: Settings
@@ -46,6 +48,8 @@ package struct Quantization: Sendable {
         _ request: Request, settings: Settings, complain: @escaping @Sendable (String) -> Void,
         progress: @escaping @Sendable (String) -> Void
     ) async throws -> (text: String, isWritten: Bool) {
+        var request = request
+        request.model = ModelAtPath.resolved(request.model, note: complain)
         let output = try BundleOutput(request.output, overwrites: request.overwrites, verb: "quantizing")
         let maker = Quantization(
             request: request, settings: settings, progress: progress, complain: complain, output: output)
@@ -99,10 +103,12 @@ package struct Quantization: Sendable {
         report.labels = original.description.classificationOutput?.labels
         (report.calibration, report.validation) = (calibration.count, validation.count)
         (report.sizeBefore, report.sizeAfter) = (Self.size(source.file), Self.size(bundle + "/model.xml"))
-        report.pairs = try await compare(original, with: load(bundle), on: parts.comparison)
+        let quantized = try await load(bundle)
+        report.pairs = try await compare(original, with: quantized, on: parts.comparison)
         guard !report.pairs.isEmpty else {
             throw CommandError("none of the pictures for the comparison in \(request.pictures) can be decoded")
         }
+        report.times = try await times(original, quantized, after: report.pairs)
         let text = request.isJSON ? report.json : report.text
         if let minimum = request.atLeast, report.agreement < minimum {
             complain(
@@ -154,16 +160,8 @@ package struct Quantization: Sendable {
             progress("comparing: \(index + 1) of \(pictures.count)")
             do {
                 let image = EncodedImage(try InputFile.read(picture.path, maximum: settings.maxBody))
-                // The models alternate in going first, so that a disturbance of the machine affects both.
-                var before: QuantizationReport.Answer?, after: QuantizationReport.Answer?
-                for turn in 0..<2 {
-                    if (turn == 0) == (index % 2 == 0) {
-                        before = try await Self.answer(original, image)
-                    } else {
-                        after = try await Self.answer(quantized, image)
-                    }
-                }
-                if let before, let after { pairs.append(.init(picture: picture, before: before, after: after)) }
+                let (before, after) = try await Self.answers(original, quantized, image, turn: index)
+                pairs.append(.init(picture: picture, before: before, after: after))
             } catch let error as CommandError {
                 complain("\(PrintableText.text(picture.path)): \(error); left out")
             } catch let error as InferenceError {
@@ -172,6 +170,36 @@ package struct Quantization: Sendable {
             }
         }
         return pairs
+    }
+
+    /// The times of both models in the engine: those of the comparison, and of further runs on its pictures if they are
+    /// few.
+    private func times(
+        _ original: Model, _ quantized: Model, after pairs: [QuantizationReport.Pair]
+    ) async throws -> [QuantizationReport.Times] {
+        var times = pairs.map { QuantizationReport.Times(before: $0.before.time, after: $0.after.time) }
+        let start = MonotonicInstant.now
+        while times.count < Self.timedRuns, MonotonicInstant.now.nanoseconds(since: start) < Self.timedNanoseconds {
+            progress("timing both models: \(times.count + 1) of \(Self.timedRuns)")
+            let path = pairs[times.count % pairs.count].picture.path
+            let image = EncodedImage(try InputFile.read(path, maximum: settings.maxBody))
+            let (before, after) = try await Self.answers(original, quantized, image, turn: times.count)
+            times.append(QuantizationReport.Times(before: before.time, after: after.time))
+        }
+        return times
+    }
+
+    /// Both answers to a picture. The models alternate in going first, so that a disturbance of the machine affects
+    /// both.
+    private static func answers(
+        _ original: Model, _ quantized: Model, _ image: EncodedImage, turn: Int
+    ) async throws -> (before: QuantizationReport.Answer, after: QuantizationReport.Answer) {
+        if turn % 2 == 0 {
+            let before = try await answer(original, image)
+            return (before, try await answer(quantized, image))
+        }
+        let after = try await answer(quantized, image)
+        return (try await answer(original, image), after)
     }
 
     private static func answer(_ model: Model, _ image: EncodedImage) async throws -> QuantizationReport.Answer {

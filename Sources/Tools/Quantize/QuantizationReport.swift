@@ -28,8 +28,17 @@ package struct QuantizationReport: Sendable {
         package init() {}
     }
 
+    /// The times of both models in the engine for one picture, in nanoseconds.
+    package struct Times: Sendable {
+        package let before: UInt64, after: UInt64
+
+        package init(before: UInt64, after: UInt64) { (self.before, self.after) = (before, after) }
+    }
+
     package var name = ""
     package var pairs: [Pair] = []
+    /// The times of the runs, in turn.
+    package var times: [Times] = []
     /// The sizes of the model files in bytes.
     package var sizeBefore = 0, sizeAfter = 0
     package var outcome: QuantizerProcess.Outcome
@@ -89,7 +98,22 @@ package struct QuantizationReport: Sendable {
 
     /// The medians of the time in the engine, in milliseconds.
     package var milliseconds: (before: Double, after: Double) {
-        (Self.median(pairs.map(\.before.time)), Self.median(pairs.map(\.after.time)))
+        (Self.median(times.map(\.before)), Self.median(times.map(\.after)))
+    }
+
+    /// The speed of the quantized model in the engine, as a multiple of the original's; nil if nothing was timed.
+    package var speed: Double? {
+        let (before, after) = milliseconds
+        return after > 0 ? before / after : nil
+    }
+
+    /// A sentence about a result that is not faster; nil for a faster one. Less than a twentieth is within what runs of
+    /// the same model differ by.
+    private var slowness: String? {
+        guard let speed, speed < 1.05 else { return nil }
+        return "the result is \(speed < 0.95 ? "slower than" : "not faster than") the original on this machine, "
+            + "\(Units.decimal(speed, places: 2)) times as fast: keep the original"
+            + (sizeAfter < sizeBefore ? ", unless the size of the file counts" : "")
     }
 
     private static func median(_ times: [UInt64]) -> Double {
@@ -142,9 +166,10 @@ package struct QuantizationReport: Sendable {
         lines.append(
             Self.columns([
                 "time in the engine", "\(Units.decimal(before, places: 2)) ms", "\(Units.decimal(after, places: 2)) ms",
-                after > 0 ? "\(Units.decimal(before / after, places: 2)) times as fast" : "",
+                speed.map { "\(Units.decimal($0, places: 2)) times as fast" } ?? "",
             ]))
         lines.append(Self.columns(["model file", Units.bytes(sizeBefore), Units.bytes(sizeAfter), ""]))
+        if let slowness { lines.append(slowness) }
         return lines.joined(separator: "\n")
     }
 
@@ -173,6 +198,7 @@ package struct QuantizationReport: Sendable {
                 (labels == nil ? "cosine" : "agreement", agreement), ("largest_difference", difference.largest),
                 ("mean_difference", difference.mean), ("engine_ms_before", before), ("engine_ms_after", after),
             ]
+            if let speed { numbers.append(("times_as_fast", speed)) }
             if let accuracy {
                 numbers.append(("accuracy_before", Double(accuracy.before) / Double(accuracy.of)))
                 numbers.append(("accuracy_after", Double(accuracy.after) / Double(accuracy.of)))

@@ -98,6 +98,11 @@ package struct ReportMaker: Sendable {
         report.setLayers(
             try await ModelAtPath.load(report.path, configuration).layerProfiles(runs: 20), top: request.layers)
         report.warnings = measurement.warnings
+        if model.reader != nil {
+            report.warnings.append(
+                "a reader of text: times, memory and layers are those of its detector on one small picture; `ocelli bench` measures "
+                    + "whole answers")
+        }
         // Sessions of ONNX Runtime are never cached.
         if !report.cached.isCached, engine?.name != EnginePreference.onnxruntime.rawValue {
             report.warnings.append(
@@ -166,9 +171,12 @@ package struct ReportMaker: Sendable {
         }
     }
 
-    /// The path of the model: the request's path if it exists, otherwise that of a name in the models folders.
+    /// The path of the model: that of the request if it exists (the report names a version by its path), otherwise that
+    /// of a name in the models folders.
     private func path() throws -> String {
-        if FileManager.default.fileExists(atPath: request.model) { return request.model }
+        if FileManager.default.fileExists(atPath: request.model) {
+            return ModelAtPath.resolved(request.model) { _ in }
+        }
         let repository = ModelRepository(
             folders: plan.folders, named: plan.named, configuration: plan.modelConfiguration, defaultPolicy: .lazy)
         do throws(RepositoryError) { try repository.discover() } catch { throw CommandError(error.message) }

@@ -54,7 +54,7 @@ package enum FolderEvaluation {
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         let bundle = request.bundle(settings)
         guard access(bundle + "/model.json", F_OK) == 0 else {
-            return try await LocalModel.load(request.name, plan: plan, what: "image classifier") {
+            return try await LocalModel.load(request.name, plan: plan, what: "image classifier", note: { _ in }) {
                 $0.isImageClassifier
             }
         }

@@ -3,6 +3,7 @@ internal import Glibc
 internal import ImagePipeline
 internal import Inference
 internal import JSON
+internal import Repository
 internal import ServicePlanning
 package import Settings
 internal import SystemSupport
@@ -32,7 +33,7 @@ package struct FolderTeaching {
         /// current folder.
         func bundle(_ settings: Settings) -> String {
             if let output { return output }
-            guard let folder = settings.models.first else { return name }
+            guard let folder = settings.models.first(where: { !ModelBundle.isModelFile($0) }) else { return name }
             return FilePath.withoutSlashesAtEnd(folder) + "/" + name
         }
     }
@@ -88,13 +89,14 @@ package struct FolderTeaching {
     private func embedder() async throws -> LocalObservation.Observer {
         var wanted = LocalObservation.Request()
         wanted.tasks = ["embed"]
-        guard let name = request.embedder, name.contains("/") || ModelBundle.isModelFile(name) else {
+        guard let name = request.embedder, NamedModel.isPath(name) else {
             wanted.model = request.embedder
-            return try await LocalObservation.observer(wanted, settings: settings, progress: progress)
+            return try await LocalObservation.observer(wanted, settings: settings, note: complain, progress: progress)
         }
         progress("loading the model...")
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
-        let model = try await ModelAtPath.load(name, plan.modelConfiguration)
+        let model = try await ModelAtPath.load(
+            ModelAtPath.resolved(name, note: complain), plan.modelConfiguration)
         guard model.tasks.contains(.embed) else {
             throw CommandError("\(name) gives no embeddings: \(model.abilities)")
         }

@@ -13,6 +13,11 @@ package struct BundleTraining: Sendable {
     package struct Request: Sendable {
         package var bundle = "", batch = "", output = ""
         package var epochs: Int?
+        /// The number of items of a batch; nil for all.
+        package var batchSize: Int?
+        /// True to take the items of each epoch in another order, which the seed determines.
+        package var shuffles = false
+        package var seed: Int?
         /// The program to use for Python.
         package var python: String?
         /// The time limit in seconds.
@@ -64,7 +69,8 @@ package struct BundleTraining: Sendable {
         }
         let (work, python) = (output.work, try TrainerProcess.python(named: request.python))
         try OutputFile.makeFolder(work + "/tensors")
-        let batch = try TrainingBatch(request.batch, for: bundle, tensors: work + "/tensors", maximum: settings.maxBody)
+        let batch = try TrainingBatch(
+            request.batch, for: bundle, size: request.batchSize, tensors: work + "/tensors", maximum: settings.maxBody)
         let copy = work + "/bundle"
         do {
             try FileManager.default.copyItem(atPath: bundle.path, toPath: copy)
@@ -74,7 +80,8 @@ package struct BundleTraining: Sendable {
         let variables = copy + bundle.model.dropFirst(bundle.path.count) + "/variables"
         let job = TrainerProcess.Job(
             model: bundle.model, inputs: batch.inputs, ops: bundle.operations, outputs: bundle.outputs,
-            epochs: request.epochs ?? 1, result: variables, memory: request.memory << 20,
+            epochs: request.epochs ?? 1, items: batch.count, batch: min(request.batchSize ?? batch.count, batch.count),
+            shuffle: request.shuffles, seed: request.seed ?? 0, result: variables, memory: request.memory << 20,
             file_size: Self.maximumFileBytes, log: work + "/log")
         let epochs = try await train(job, python, process)
         try output.place(copy)

@@ -6,10 +6,16 @@ internal import SystemSupport
 final class TrainerProcess: Sendable {
     /// The request to the script; its fields are train.py's.
     struct Job: Encodable {
-        /// The tensor of an input: files of pictures, or numbers.
+        /// The tensor of an input for all items: files of pictures, or numbers.
         struct Input: Encodable {
+            /// The values that a batch takes: the rows of its items, those of its only item without an axis, or all.
+            enum Feed: String, Encodable {
+                case rows, each, whole
+            }
+
             let name: String
             let shape: [Int]
+            let feed: Feed
             var files: [String]?
             var values: [Double]?
         }
@@ -18,6 +24,10 @@ final class TrainerProcess: Sendable {
         let inputs: [Input]
         let ops: [String], outputs: [String]
         let epochs: Int
+        /// The number of items, and of those of a batch.
+        let items: Int, batch: Int
+        /// True if each epoch takes the items in another order; and the seed of all orders.
+        let shuffle: Bool, seed: Int
         let result: String
         /// The limits in bytes.
         let memory: Int, file_size: Int

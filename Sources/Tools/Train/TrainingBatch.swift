@@ -4,8 +4,8 @@ internal import JSON
 internal import Settings
 internal import SystemSupport
 
-/// The batch of `ocelli train`: a file with one item per line, `{input: value}`, converted to the tensors of the
-/// graph's inputs.
+/// The items of `ocelli train`: a file with one per line, `{input: value}`, converted to the tensors of the graph's
+/// inputs, from which batches are taken.
 struct TrainingBatch: Sendable {
     let inputs: [TrainerProcess.Job.Input]
     let count: Int
@@ -15,9 +15,12 @@ struct TrainingBatch: Sendable {
 
     /// Reads the file, and the pictures that it names. Blocks.
     /// - Parameters:
+    ///   - size: the number of items of a batch; nil for all.
     ///   - tensors: the folder for the tensors of pictures.
     ///   - maximum: the maximum number of bytes of a picture.
-    init(_ path: String, for bundle: TrainingBundle, tensors: String, maximum: Int) throws(CommandError) {
+    init(
+        _ path: String, for bundle: TrainingBundle, size: Int?, tensors: String, maximum: Int
+    ) throws(CommandError) {
         let bytes: [UInt8]
         do throws(CommandError) { bytes = try InputFile.read(path, maximum: Self.maximumBytes) } catch {
             throw CommandError("\(path) \(error)")
@@ -60,14 +63,16 @@ struct TrainingBatch: Sendable {
         var inputs: [TrainerProcess.Job.Input] = []
         for (index, input) in bundle.inputs.enumerated() {
             let rows = input.isPlaceholder ? 1 : items
-            guard input.hasBatch || rows == 1 else {
+            guard input.hasBatch || rows == 1 || size == 1 else {
                 throw CommandError(
-                    "input \"\(input.name)\" has no batch axis (a first extent of -1 in its shape): the batch can have one item, "
-                        + "it has \(items)")
+                    "input \"\(input.name)\" has no batch axis (a first extent of -1 in its shape): a batch can have one item, "
+                        + "it has \(min(size ?? items, items)); use --batch-size 1")
             }
             inputs.append(
                 .init(
-                    name: input.name, shape: (input.hasBatch ? [rows] : []) + input.shape,
+                    name: input.name, shape: (input.hasBatch || rows > 1 ? [rows] : []) + input.shape,
+                    feed: rows == 1 && (input.isPlaceholder || !input.hasBatch)
+                        ? .whole : input.hasBatch ? .rows : .each,
                     files: input.isPicture ? files[index] : nil, values: input.isPicture ? nil : values[index]))
         }
         self.inputs = inputs

@@ -2,13 +2,14 @@
 
 usage: train.py JOB.json
 
-The job names the SavedModel, the tensors of the batch, the training operations, the outputs, the epochs, the folder for the trained variables,
-the limits, and a file for the output of the libraries. Prints lines of JSON on standard output: {"epoch": ..., "outputs": {...}} for each epoch,
+The job names the SavedModel, the tensors of all items, the training operations, the outputs, the epochs, the size and the order of batches, the
+folder for the trained variables, the limits, and a file for the output of the libraries. Prints lines of JSON on standard output: {"epoch": ..., "outputs": {...}} for each epoch,
 {"done": ...} at the end, {"missing": ...} for a package that is not installed, {"error": ...} for a failure.
 """
 import ctypes
 import json
 import os
+import random
 import resource
 import sys
 
@@ -80,7 +81,7 @@ def operation(graph, name):
 
 
 def values(entry, placeholder):
-    """The batch of one input, in the type of the graph."""
+    """All values of one input, in the type of the graph."""
     if "files" in entry:
         array = np.stack([np.load(path) for path in entry["files"]])
         array = array.reshape(entry["shape"])
@@ -90,6 +91,28 @@ def values(entry, placeholder):
     if np.issubdtype(kind, np.integer) and not np.array_equal(array, np.asarray(array).astype(kind)):
         fail(f"input \"{entry['name']}\" has numbers that do not fit {placeholder.dtype.name}")
     return array.astype(kind)
+
+
+def batches(generator):
+    """The items of each batch of an epoch, as lists of their numbers."""
+    order = list(range(JOB["items"]))
+    if JOB["shuffle"]:
+        # Python promises the same numbers for a seed in every version, but not the same `shuffle`.
+        keys = [generator.random() for _ in order]
+        order.sort(key=keys.__getitem__)
+    return [order[start:start + JOB["batch"]] for start in range(0, len(order), JOB["batch"])]
+
+
+def part(entry, array, items):
+    """The values of one input for some items."""
+    if entry["feed"] == "whole" or len(items) == len(array) and items == sorted(items):
+        return array
+    return array[items[0]] if entry["feed"] == "each" else array[items]
+
+
+def single(value):
+    """True for a number that can be averaged over batches: a loss, an accuracy."""
+    return value.size == 1 and np.issubdtype(value.dtype, np.floating)
 
 
 def main():
@@ -104,20 +127,27 @@ def main():
             fail("the SavedModel has no variables: there is nothing to train")
         loader.restore_variables(session, saver)
         loader.run_init_ops(session, chosen)
-        feed = {}
+        fed = []
         for entry in JOB["inputs"]:
             placeholder = tensor(graph, entry["name"], "input")
-            feed[placeholder] = values(entry, placeholder)
+            fed.append((entry, placeholder, values(entry, placeholder)))
         outputs = {name: tensor(graph, name, "output") for name in JOB["outputs"]}
         operations = [operation(graph, name) for name in JOB["ops"]]
+        generator = random.Random(JOB["seed"])
         for epoch in range(JOB["epochs"]):
-            _, found = session.run([operations, outputs], feed)
-            told = {}
-            for name, value in found.items():
-                value = np.asarray(value)
-                if np.issubdtype(value.dtype, np.floating) and not np.isfinite(value).all():
-                    fail(f"output \"{name}\" of epoch {epoch + 1} is not finite: the training diverges")
-                told[name] = value.ravel()[0].item() if value.size == 1 else value.tolist()
+            told, sums = {}, {}
+            for items in batches(generator):
+                feed = {placeholder: part(entry, array, items) for entry, placeholder, array in fed}
+                _, found = session.run([operations, outputs], feed)
+                for name, value in found.items():
+                    value = np.asarray(value)
+                    if np.issubdtype(value.dtype, np.floating) and not np.isfinite(value).all():
+                        fail(f"output \"{name}\" of epoch {epoch + 1} is not finite: the training diverges")
+                    told[name] = value.ravel()[0].item() if value.size == 1 else value.tolist()
+                    if single(value) and JOB["batch"] < JOB["items"]:
+                        # The mean over the epoch's items; of other outputs the last batch's.
+                        sums[name] = sums.get(name, 0.0) + told[name] * len(items)
+                        told[name] = sums[name] / JOB["items"]
             tell(epoch=epoch + 1, outputs=told)
         saver.save(session, os.path.join(JOB["result"], "variables"), write_meta_graph=False, write_state=False)
     tell(done=tf.__version__)

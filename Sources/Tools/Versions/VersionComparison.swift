@@ -24,6 +24,8 @@ package enum VersionComparison {
         /// A file for a page with the pictures that differ most.
         package var html: String?
         package var isJSON = false
+        /// The orientation of the stored pictures.
+        package var orientation = ImageOrientation.apply
 
         package init() {}
     }
@@ -45,9 +47,9 @@ package enum VersionComparison {
         // A difference from the goldens must be reported here; it must not fail the load.
         configuration.comparesGoldens = false
         progress("loading \(request.old)...")
-        let old = try await ModelAtPath.load(request.old, configuration)
+        let old = try await ModelAtPath.load(ModelAtPath.resolved(request.old, note: complain), configuration)
         progress("loading \(request.new)...")
-        let new = try await ModelAtPath.load(request.new, configuration)
+        let new = try await ModelAtPath.load(ModelAtPath.resolved(request.new, note: complain), configuration)
         let task = try task(request.task, old, new)
         let requiredShare = request.atLeast ?? usualShare
         var report = VersionReport(old: old, new: new, request: request, task: task, requiredShare: requiredShare)
@@ -61,7 +63,8 @@ package enum VersionComparison {
                 progress("\(report.comparison.compared + 1): \(picture.name)")
                 do throws(CommandError) {
                     let bytes = try await read(picture, maximum: settings.maxBody)
-                    await compare(picture.name, bytes, old, new, task, &report)
+                    await compare(
+                        picture.name, EncodedImage(bytes, orientation: request.orientation), old, new, task, &report)
                     pictures.keep(bytes, of: picture.name, among: report.comparison.differences.map(\.id))
                 } catch {
                     report.unread += 1
@@ -73,7 +76,7 @@ package enum VersionComparison {
         guard report.comparison.compared > 0 else { throw CommandError("there is no picture to compare") }
         output(request.isJSON ? report.json : report.text)
         if let html = request.html {
-            try OutputFile.write(Array(VersionPage.text(report, pictures.bytes).utf8), to: html)
+            try OutputFile.write(Array(VersionPage.text(report, pictures.bytes, request.orientation).utf8), to: html)
         }
         return report.isGood
     }
@@ -104,10 +107,9 @@ package enum VersionComparison {
 
     /// Runs one model after the other, so that neither disturbs the other and their times can be compared.
     private static func compare(
-        _ name: String, _ bytes: [UInt8], _ old: Model, _ new: Model, _ task: ObservationTask?,
+        _ name: String, _ image: EncodedImage, _ old: Model, _ new: Model, _ task: ObservationTask?,
         _ report: inout VersionReport
     ) async {
-        let image = EncodedImage(bytes)
         let one = await old.comparableAnswer(of: image, task: task)
         let other = await new.comparableAnswer(of: image, task: task)
         var found = other.answer

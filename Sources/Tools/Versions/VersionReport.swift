@@ -18,7 +18,11 @@ struct VersionReport {
     private static let maximumClasses = 5
 
     init(old: Model, new: Model, request: VersionComparison.Request, task: ObservationTask?, requiredShare: Double) {
-        func name(_ path: String, _ model: Model) -> String { "\(path) (version \(model.description.version))" }
+        // Equal versions do not distinguish the models: a draft and a converted file often keep the version.
+        let differ = old.description.version != new.description.version
+        func name(_ path: String, _ model: Model) -> String {
+            differ ? "\(path) (version \(model.description.version))" : path
+        }
         self.old = name(request.old, old)
         self.new = name(request.new, new)
         self.task = task?.rawValue ?? "classify"

@@ -2,8 +2,8 @@ package import ImagePipeline
 package import Observations
 
 extension Drawing {
-    /// The way to cover a find.
-    package enum Cover: Sendable, Hashable {
+    /// The way to cover a find, by the name of the parameter.
+    package enum Cover: String, Sendable, Hashable {
         /// Flat blocks, at most 8 in each direction.
         case blur
         /// Solid black.

@@ -17,7 +17,9 @@ package struct Drawing {
     /// Draws a result on a picture; returns a PNG.
     /// - Parameter edges: pairs of keypoints to join with a line.
     package static func png(of bytes: [UInt8], with result: ObservationResult, edges: [[Int]]) throws -> [UInt8] {
-        var drawing = try Drawing(bytes, width: result.displayed.width, height: result.displayed.height)
+        var drawing = try Drawing(
+            bytes, orientation: ImageOrientation(exif: result.image.orientation) ?? .apply,
+            width: result.displayed.width, height: result.displayed.height)
         drawing.draw(result, edges: edges)
         return try drawing.pixels.withUnsafeBytes {
             try PNGEncoder.encode(width: drawing.width, height: drawing.height, channels: 3, pixels: $0)
@@ -33,7 +35,7 @@ package struct Drawing {
 
     /// Decodes a picture as it is displayed, at the given size.
     /// - Throws: ``CommandError`` for a picture that is too large to be drawn on.
-    private init(_ bytes: [UInt8], width: Int, height: Int) throws {
+    private init(_ bytes: [UInt8], orientation: ImageOrientation, width: Int, height: Int) throws {
         guard width <= ImageTensorSpec.maximumSide, height <= ImageTensorSpec.maximumSide,
             width * height <= Self.maximum
         else { throw CommandError("--draw: a picture of \(width) x \(height) pixels is too large to be drawn on") }
@@ -45,7 +47,10 @@ package struct Drawing {
         var pixels = [UInt8](repeating: 0, count: width * height * 3)
         let outcome = pixels.withUnsafeMutableBytes { target in
             bytes.withUnsafeBytes { source -> Result<ImageInfo, ImageError> in
-                Result { () throws(ImageError) in try pipeline.prepare(source, into: target) }
+                Result { () throws(ImageError) in
+                    try pipeline.prepare(
+                        source, into: target, options: ImageDecodeOptions(orientation: orientation))
+                }
             }
         }
         _ = try outcome.get()
@@ -84,9 +89,17 @@ package struct Drawing {
                 let color = Self.color(one.index)
                 let left = Int(one.box.x), top = Int(one.box.y)
                 let right = Int(one.box.x + one.box.width), bottom = Int(one.box.y + one.box.height)
-                if outline > 0 { frame(left, top, right, bottom, from: -outline, to: 2 * unit + outline, (0, 0, 0)) }
-                frame(left, top, right, bottom, from: 0, to: 2 * unit, color)
+                if let turned = one.turned {
+                    frame(turned.corners.all, color)
+                } else {
+                    if outline > 0 {
+                        frame(left, top, right, bottom, from: -outline, to: 2 * unit + outline, (0, 0, 0))
+                    }
+                    frame(left, top, right, bottom, from: 0, to: 2 * unit, color)
+                }
                 if let points = one.keypoints { self.points(points, edges, color) }
+                // A turned box may lie outside.
+                guard one.box.width >= 0, one.box.height >= 0 else { continue }
                 label(one.label, " \(Int(one.confidence * 100))%", x: left, y: top, color)
             }
         case .mask(let mask, _):
@@ -104,8 +117,12 @@ package struct Drawing {
             }
         case .keypoints(let points): self.points(points, edges, (255, 64, 64))
         case .embedding: break
+        case .text(let page): for line in page.lines { frame(line.corners, Self.line) }
         }
     }
+
+    /// The colour of frames around lines of text.
+    private static let line: Color = (40, 200, 255)
 
     private mutating func points(_ points: [ObservationResult.Point], _ edges: [[Int]], _ color: Color) {
         for edge in edges {
@@ -133,6 +150,36 @@ package struct Drawing {
             let x = Int(first.x + (second.x - first.x) * part), y = Int(first.y + (second.y - first.y) * part)
             fill(x - unit / 2 - more, y - unit / 2 - more, x + (unit + 1) / 2 + more, y + (unit + 1) / 2 + more, color)
         }
+    }
+
+    /// Draws the sides of a turned box, or of a line of text.
+    private mutating func frame(_ corners: [PlanePoint], _ color: Color) {
+        let sides = zip(corners, corners.dropFirst() + corners.prefix(1))
+        let more = (unit + 1) / 2
+        let lines = sides.compactMap { visible(($0.x, $0.y), ($1.x, $1.y)) }
+        if outline > 0 { for (start, end) in lines { line(start, end, more: more + outline, (0, 0, 0)) } }
+        for (start, end) in lines { line(start, end, more: more, color) }
+    }
+
+    /// The part of a line in the picture and in a strip around it, as wide as lines are thick; nil for a line outside.
+    /// Corners may be billions of pixels away (Liang and Barsky).
+    private func visible(
+        _ first: (x: Double, y: Double), _ second: (x: Double, y: Double)
+    ) -> ((x: Double, y: Double), (x: Double, y: Double))? {
+        let strip = Double(4 * unit), (across, down) = (second.x - first.x, second.y - first.y)
+        var part = (start: 0.0, end: 1.0)
+        let bounds = [
+            (-across, first.x + strip), (across, Double(width) + strip - first.x), (-down, first.y + strip),
+            (down, Double(height) + strip - first.y),
+        ]
+        for (slope, room) in bounds {
+            if slope == 0, room < 0 { return nil }
+            if slope < 0 { part.start = max(part.start, room / slope) }
+            if slope > 0 { part.end = min(part.end, room / slope) }
+        }
+        guard part.start < part.end else { return nil }
+        func point(_ part: Double) -> (x: Double, y: Double) { (first.x + part * across, first.y + part * down) }
+        return (point(part.start), point(part.end))
     }
 
     /// Draws the sides of a rectangle, from `outer` pixels inside of it (negative: outside) to `inner`.

@@ -28,12 +28,18 @@ package struct PictureForm: Sendable {
     /// The label that stands for every find.
     private static let all = "all"
 
-    /// The reason why the finds cannot be covered: a label that the model does not have would silently cover nothing.
-    package func refusal(of model: Model) -> InferenceError? {
+    /// The reason why the finds cannot be covered, with the parameter that is wrong: a label that the model does not
+    /// have would silently cover nothing.
+    package func refusal(of model: Model) -> (name: String, reason: String)? {
         for covered in covers {
             var request = ObservationRequest(task: .detect)
             request.classes = covered.labels.filter { $0 != Self.all }
-            if let error = model.refusal(of: request) { return error }
+            switch model.refusal(of: request) {
+            case .invalidInput(_, let reason)?:
+                return (covered.cover.rawValue, reason + "; \"\(Self.all)\" covers every find")
+            case let error?: return (covered.cover.rawValue, error.message)
+            case nil: continue
+            }
         }
         return nil
     }

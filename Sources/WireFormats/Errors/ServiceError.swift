@@ -93,6 +93,7 @@ package struct ServiceError: Error, Sendable {
     package init(notReady missing: [ModelRepository.Missing]) {
         let names = missing.prefix(Self.maximumNames).map { model in
             switch model.state {
+            case nil where model.name.isEmpty: "there is no model"
             case nil: "\(model.name) does not exist"
             case .failed: "\(model.name) has failed"
             case .loading:
@@ -109,9 +110,9 @@ package struct ServiceError: Error, Sendable {
     package init(_ error: ImageError) {
         let code: ErrorCode =
             switch error {
-            case .unsupportedFormat, .unavailable, .turnedOff: .unsupportedMediaType
-            case .empty, .truncated, .corrupt, .tooManyScans: .invalidImage
-            case .tooLarge, .sideTooLong, .tooMuchMemory: .imageTooLarge
+            case .unsupportedFormat, .unsupportedFrame, .unavailable, .turnedOff: .unsupportedMediaType
+            case .empty, .truncated, .corrupt, .invalidFrame, .tooManyScans: .invalidImage
+            case .tooLarge, .sideTooLong, .tooMuchMemory, .answerTooLarge: .imageTooLarge
             case .invalidSpec, .wrongSize: .internal
             // Another picture may find memory, a descriptor or a decoder process: a new process is started.
             case .outOfMemory, .noDecoder: .overloaded
@@ -122,6 +123,7 @@ package struct ServiceError: Error, Sendable {
         let setting =
             switch error {
             case .tooLarge: " (max_pixels)"
+            case .answerTooLarge: " (max_total_answers)"
             case .turnedOff: " (picture_formats)"
             default: ""
             }
@@ -163,7 +165,9 @@ package struct ServiceError: Error, Sendable {
 
     package init(_ error: WireError) {
         // The limit on the number of parts is not `max_body`.
-        let setting = error.code == .bodyTooLarge && error.label != "multipart_parts" ? " (max_body)" : ""
+        let setting =
+            error.code == .bodyTooLarge && error.label != "multipart_parts"
+            ? " (max_body); send less, or raise max_body" : ""
         self.init(error.code, error.message + setting, label: error.label)
     }
 

@@ -16,7 +16,8 @@ package struct InputValueReader {
         switch input.kind {
         case .image: return try image(&scanner)
         case .string: return try bytes(&scanner)
-        case .array, .scalar: return try numbers(&scanner)
+        // No input is a depth map.
+        case .array, .scalar, .depth: return try numbers(&scanner)
         case .text:
             // The feature is one string, not a tensor.
             if input.shape.dimensions == [1] { return .string(try scanner.string("input \"\(input.name)\"")) }
@@ -54,7 +55,6 @@ package struct InputValueReader {
     // MARK: Pictures
 
     private func image(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
-        let expected = "a picture as {\"b64\": \"...\"}"
         if let pictures, try scanner.kind() == .string {
             let name = try scanner.string()
             switch pictures.read(name) {
@@ -62,13 +62,7 @@ package struct InputValueReader {
             case .failure(let error): throw .value("input \"\(input.name)\": \(name.prefix(200)) \(error.reason)")
             }
         }
-        switch try scanner.kind() {
-        case .object: return .image(EncodedImage(try encoded(&scanner, expected)))
-        case .string:
-            // A base64 string without the object is unambiguous too.
-            return .image(EncodedImage(try scanner.base64 { mistake(expected, $0) }))
-        case let kind: throw mistake(expected, kind.rawValue)
-        }
+        return .image(try PictureValueReader(name: input.name).read(&scanner))
     }
 
     /// Reads `{"b64": "..."}`.

@@ -46,6 +46,7 @@ package enum ClassificationWriter {
     /// Writes the times of the stages, as an object.
     package static func write(_ times: StageTimes, total: UInt64, to writer: inout JSONWriter) {
         writer.object { writer in
+            if times.load > 0 { writer.member("load", milliseconds: times.load) }
             writer.member("queue", milliseconds: times.queue)
             writer.member("decode", milliseconds: times.decode)
             writer.member("inference", milliseconds: times.inference)

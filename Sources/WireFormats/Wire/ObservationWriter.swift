@@ -5,7 +5,7 @@ package import JSON
 package import Observations
 
 /// Writes the observations of a picture: the members that the daemon and the commands share (docs/http-api.md, "Detect,
-/// segment, keypoints, embed").
+/// segment, keypoints, embed" and "Read").
 package struct ObservationWriter {
     /// The form of masks; nil for the task's default.
     var mask: MaskForm?
@@ -14,6 +14,8 @@ package struct ObservationWriter {
     var classes: [String]?
     /// The maximum number of classes of a mask to list, those with the largest areas; nil for no limit.
     var maximum: Int?
+    /// True if lines of text list their characters.
+    var characters = false
     let isCancelled: () -> Bool
 
     /// The forms of a mask: a picture of class numbers, COCO's run lengths, nothing.
@@ -27,19 +29,22 @@ package struct ObservationWriter {
     }
 
     package init(
-        mask: MaskForm?, encoding: Encoding, classes: [String]?, maximum: Int?, isCancelled: @escaping () -> Bool
+        mask: MaskForm?, encoding: Encoding, classes: [String]?, maximum: Int?, characters: Bool = false,
+        isCancelled: @escaping () -> Bool
     ) {
         self.mask = mask
         self.encoding = encoding
         self.classes = classes
         self.maximum = maximum
+        self.characters = characters
         self.isCancelled = isCancelled
     }
 
     /// A writer for a command, with the default forms.
-    package init(classes: [String]?, maximum: Int?) {
+    package init(classes: [String]?, maximum: Int?, characters: Bool = false) {
         self.classes = classes
         self.maximum = maximum
+        self.characters = characters
         isCancelled = { false }
     }
 
@@ -97,7 +102,66 @@ package struct ObservationWriter {
                 }
             }
             writer.member("dimension", values.count)
+        case .text(let page): try write(page, to: &writer)
         }
+    }
+
+    // MARK: Text
+
+    /// Writes the text and its lines, as members of the open object.
+    private func write(_ page: PageText, to writer: inout JSONWriter) throws(ImageError) {
+        writer.member("text", page.text)
+        writer.key("lines")
+        var isStopped = false
+        writer.array { writer in
+            for (number, line) in page.lines.enumerated() where !isStopped {
+                if number & 63 == 0, isCancelled() { isStopped = true }
+                write(line, to: &writer)
+            }
+        }
+        if isStopped { throw .cancelled }
+        if page.skipped > 0 { writer.member("skipped", page.skipped) }
+    }
+
+    private func write(_ line: TextLine, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("text", line.text)
+            writer.member("confidence", line.confidence)
+            Self.write(line.corners, to: &writer)
+            writer.key("box")
+            Self.write(Self.box(around: line.corners), to: &writer)
+            guard characters else { return }
+            writer.key("characters")
+            writer.array { writer in
+                for (index, character) in line.characters.enumerated() {
+                    writer.object { writer in
+                        writer.member("text", character.text)
+                        writer.member("confidence", character.confidence)
+                        Self.write(line.corners(ofCharacter: index), to: &writer)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes corners as the member `points` of the open object.
+    private static func write(_ corners: [PlanePoint], to writer: inout JSONWriter) {
+        writer.key("points")
+        writer.array { writer in
+            for corner in corners {
+                writer.object { writer in
+                    writer.member("x", thousandths: corner.x)
+                    writer.member("y", thousandths: corner.y)
+                }
+            }
+        }
+    }
+
+    /// The upright box around corners.
+    private static func box(around corners: [PlanePoint]) -> PictureMap.Rectangle {
+        let x = corners.map(\.x), y = corners.map(\.y)
+        let (left, top) = (x.min() ?? 0, y.min() ?? 0)
+        return PictureMap.Rectangle(x: left, y: top, width: (x.max() ?? left) - left, height: (y.max() ?? top) - top)
     }
 
     // MARK: Boxes and points
@@ -110,6 +174,7 @@ package struct ObservationWriter {
             writer.member("confidence", found.confidence)
             writer.key("box")
             Self.write(found.box, to: &writer)
+            if let turned = found.turned { Self.write(turned, to: &writer) }
             if let points = found.keypoints {
                 writer.key("keypoints")
                 Self.write(points, to: &writer)
@@ -172,6 +237,12 @@ package struct ObservationWriter {
                 }
             }
         }
+    }
+
+    /// Writes the corners and the angle as members of the open object.
+    private static func write(_ turned: TurnedRectangle, to writer: inout JSONWriter) {
+        write(turned.corners.all, to: &writer)
+        writer.member("angle", Float(turned.angle))
     }
 
     private static func write(_ box: PictureMap.Rectangle, to writer: inout JSONWriter) {

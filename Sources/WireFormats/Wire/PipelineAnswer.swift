@@ -52,9 +52,8 @@ package enum PipelineAnswer {
 
     private static func write(_ crop: PipelineDescription.Crop, to writer: inout JSONWriter) {
         writer.object { writer in
-            if crop.alignsFivePoints {
-                writer.member("align", "five_points")
-            } else {
+            if let alignment = crop.alignment { writer.member("align", alignment.rawValue) }
+            if crop.alignment != .fivePoints {
                 writer.member("margin", crop.margin)
                 writer.member("square", crop.isSquare)
             }

@@ -28,6 +28,21 @@ package enum PreprocessingAnswer {
             writer.array { writer in for side in result.spec.shape { writer.integer(side) } }
             writer.member("dtype", "\(result.spec.element)")
         }
+        guard let sizes = result.sizes else { return }
+        writer.key("size")
+        writer.object { writer in
+            func write(_ name: String, _ size: ImageSize?) {
+                if let size { writer.member(name, "\(size.width)x\(size.height)") }
+            }
+            write("used", ImageSize(width: result.spec.width, height: result.spec.height))
+            write("default", sizes.usual)
+            if let choices = sizes.choices {
+                writer.member("choices", choices.map { "\($0.width)x\($0.height)" })
+            } else {
+                write("minimum", sizes.minimum)
+                write("maximum", sizes.maximum)
+            }
+        }
     }
 
     /// The whole answer: steps, tensor, and the tensor as PNG and NPY in base64.

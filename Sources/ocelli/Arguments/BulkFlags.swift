@@ -3,7 +3,7 @@ internal import InferenceService
 internal import Settings
 internal import Tools
 
-/// The flags of bulk runs, common to `classify`, `detect`, `segment`, `keypoints` and `embed`.
+/// The flags of bulk runs, common to `classify`, `detect`, `segment`, `keypoints`, `embed` and `read`.
 struct BulkFlags {
     var isRequested = false
     var resume: String?
@@ -11,7 +11,7 @@ struct BulkFlags {
     var shards: String?
 
     /// The usage line.
-    static let usage = "--jsonl [SOURCE...] [--resume FILE] [--shard I/N] [--model NAME] [--models DIR] [SETTINGS]"
+    static let usage = "--jsonl [SOURCE...] [--resume FILE] [--shard I/N] [--model MODEL] [--models DIR] [SETTINGS]"
 
     /// The rows of the flags, for a command whose request has them at `path`.
     static func flags<Request>(_ path: WritableKeyPath<Request, BulkFlags>) -> [Flag<Request>] {
@@ -19,8 +19,8 @@ struct BulkFlags {
             .toggle(
                 "--jsonl", path.appending(path: \.isRequested),
                 """
-                Answer many pictures, with a line of JSON for each, errors too. A SOURCE is a folder (with the folders in it), a \
-                .tar archive, or a list: a file with a path, or {"path": ...}, on each line. Default: a list from standard input.
+                Answer many pictures, with a line of JSON for each, errors too. A SOURCE is a picture, a folder (with the \
+                folders in it), a .tar archive, or a list: a file with a path, or {"path": ...}, on each line. Default: a list from standard input.
                 """),
             .text(
                 "--resume", "FILE", path.appending(path: \.resume),

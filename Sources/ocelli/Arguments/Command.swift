@@ -25,6 +25,8 @@ protocol Command: Sendable {
     static var readsSignals: Bool { get }
     /// The complete text of `ocelli help NAME`.
     static var help: String { get }
+    /// The subcommand for the scripts of shells.
+    static var completion: Completion.Command { get }
 
     /// The request for an empty command line.
     static var initial: Request { get }
@@ -59,7 +61,17 @@ extension Command {
         request[keyPath: value] = word
     }
 
-    /// The names of all flags, for completion and hints.
+    /// The subcommand for the scripts of shells.
+    static var completion: Completion.Command {
+        Completion.Command(
+            name: name, summary: summary,
+            flags: flags.map {
+                Completion.Flag(
+                    names: $0.names, help: $0.help, value: .init(placeholder: $0.value, words: $0.words))
+            }, takesSettings: takesSettings)
+    }
+
+    /// The names of all flags, for hints.
     static var flagNames: [String] {
         let own = flags.flatMap(\.names)
         return own + (takesSettings ? SettingsFlags.names.filter { !own.contains($0) } : [])

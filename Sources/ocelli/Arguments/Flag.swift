@@ -8,6 +8,8 @@ struct Flag<Request> {
     let names: [String]
     /// The word for its value in the help, as in `--top N`; nil for a flag without a value.
     let value: String?
+    /// The words that the value can be; empty for any value.
+    private(set) var words: [String] = []
     /// The sentences in `ocelli help`.
     let help: String
     /// Applies the flag. Receives the flag as written and its value ("" for a flag without a value).
@@ -118,13 +120,15 @@ extension Flag {
     static func choice(
         _ name: String, _ value: String, _ path: WritableKeyPath<Request, String?>, of words: [String], _ help: String
     ) -> Flag {
-        Flag(name, value, help) { request, flag, text in
+        var row = Flag(name, value, help) { request, flag, text in
             guard words.contains(text) else {
                 let expected = words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
                 throw UsageError("\(flag): expected \(expected), found \"\(text)\"")
             }
             request[keyPath: path] = text
         }
+        row.words = words
+        return row
     }
 }
 
@@ -138,5 +142,24 @@ extension Flag {
         .choice(
             "--crop", "MODE", path, of: ["center", "fit", "fill"],
             "How pictures are fitted: center, fit or fill. Default: the bundle's.")
+    }
+
+    /// The flag for how pictures are stored.
+    static func orientation(_ path: WritableKeyPath<Request, ImageOrientation>) -> Flag {
+        var row = Flag(
+            "--orientation", "HOW",
+            """
+            How pictures are stored: apply or ignore the orientation in the file, or in its place a number from 1 to 8 as in \
+            EXIF, or up, up_mirrored, down, down_mirrored, left_mirrored, right, right_mirrored or left for 1 to 8. \
+            Default: apply.
+            """
+        ) { request, flag, text in
+            guard let orientation = ImageOrientation(text: text) else {
+                throw UsageError("\(flag): expected \(ImageOrientation.expected), found \"\(text)\"")
+            }
+            request[keyPath: path] = orientation
+        }
+        row.words = ImageOrientation.texts
+        return row
     }
 }

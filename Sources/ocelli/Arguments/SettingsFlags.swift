@@ -26,6 +26,12 @@ struct SettingsFlags: Sendable {
         return true
     }
 
+    /// Adds words of the command line as values of a flag.
+    mutating func add(_ words: [String], to flag: String) {
+        guard let setting = SettingsTable.all.first(where: { $0.flag == flag }) else { return }
+        flags += words.map { (setting, $0) }
+    }
+
     /// The settings; throws an error that lists all mistakes.
     /// - Parameter warn: called with a sentence for each setting without effect.
     func resolve(warn: (String) -> Void = { Terminal.complain("ocelli: warning: \($0)") }) throws -> Settings {

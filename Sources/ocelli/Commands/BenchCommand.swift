@@ -14,8 +14,8 @@ enum BenchCommand: Command {
         and the same through a socket (POST /v1/classify on loopback, or /v1/detect, /v1/segment, ... for models of these
         tasks). Reports how close the last is to the one before it, and how much processor time Ocelli adds.
 
-        MODEL is a bundle's folder, a model file, or with --model a name. Default: the model that comes with Ocelli.
-        Pictures are sent in turn. Default: a drawn digit.
+        MODEL is a bundle, a model file, a folder of numbered versions, or with --model a name. Default: the model that
+        comes with Ocelli. Pictures are sent in turn. Default: a drawn digit.
 
           ocelli bench
           ocelli bench ./models/mobilenet cat_720p.jpg --seconds 20
@@ -23,7 +23,7 @@ enum BenchCommand: Command {
 
     static var flags: [Flag<LocalBenchmarkRequest>] {
         [
-            .text("--model", "NAME", \.model, "The model, by its name in the folders of --models."),
+            .text("--model", "MODEL", \.model, "The model, by its path, or its name in the folders of --models."),
             .duration(
                 "--seconds", "S", \.seconds, in: LocalBenchmarkRequest.secondsBounds,
                 "How long to measure each of the four. Default: 8s."),

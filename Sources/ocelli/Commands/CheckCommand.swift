@@ -9,13 +9,15 @@ enum CheckCommand: Command {
     struct Request {
         var paths: [String] = []
         var comparison = BundleComparison.Request()
+        var isJSON = false
     }
 
-    static let usage = ["BUNDLE... [SETTINGS]", "BUNDLE --against FILE [--at-least SHARE] [SETTINGS]"]
+    static let usage = ["BUNDLE... [--json] [SETTINGS]", "BUNDLE --against FILE [--at-least SHARE] [SETTINGS]"]
     static let about = """
         Loads each bundle (a folder with model.json) or model file as the daemon would, runs it once, and prints its
-        inputs and outputs, or every mistake with its JSON path. For a folder of bundles, checks each bundle. Exits with 1
-        if a bundle cannot be served.
+        inputs and outputs, or every mistake with its JSON path. For a folder of bundles or numbered versions, checks
+        each, and names the entries that the daemon does not serve; --against takes the newest version. Exits with 1 if
+        a bundle cannot be served.
 
           ocelli check models/digits
           ocelli check models
@@ -37,6 +39,7 @@ enum CheckCommand: Command {
             .share(
                 "--at-least", "SHARE", \.comparison.atLeast,
                 "With --against: exit with 1 only if a smaller share agrees, 0 to 1. Failed rows do not agree."),
+            .json(\.isJSON, "Print one JSON object per bundle and line."),
         ]
     }
 
@@ -49,6 +52,7 @@ enum CheckCommand: Command {
         let resolved = try settings.resolve()
         if !request.comparison.file.isEmpty {
             guard request.paths.count == 1 else { throw UsageError("--against compares one bundle at a time") }
+            guard !request.isJSON else { throw UsageError("--json does not go with --against") }
             var comparison = request.comparison
             comparison.bundle = request.paths[0]
             let isGood = try await BundleComparison.run(
@@ -58,10 +62,15 @@ enum CheckCommand: Command {
         }
         guard request.comparison.atLeast == nil else { throw UsageError("--at-least is for --against FILE") }
         var failed = false
-        for path in request.paths.flatMap(BundleCheck.bundles) {
-            let (text, isGood) = await BundleCheck.run(path, settings: resolved)
-            if isGood { Terminal.print(text) } else { Terminal.complain(text) }
-            failed = failed || !isGood
+        for argument in request.paths {
+            let contents = BundleCheck.contents(of: argument)
+            for path in contents.bundles {
+                let (text, isGood) = await BundleCheck.run(path, settings: resolved, isJSON: request.isJSON)
+                if isGood || request.isJSON { Terminal.print(text) } else { Terminal.complain(text) }
+                failed = failed || !isGood
+            }
+            guard !request.isJSON else { continue }
+            for entry in contents.ignored { Terminal.print("not served: \(entry)") }
         }
         return failed ? 1 : 0
     }

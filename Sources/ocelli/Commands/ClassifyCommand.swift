@@ -14,7 +14,7 @@ enum ClassifyCommand: Command {
     }
 
     static let usage = [
-        "FILE... [--model NAME] [--models DIR] [--top N] [--json] [SETTINGS]",
+        "FILE... [--model MODEL] [--models DIR] [--top N] [--json] [SETTINGS]",
         BulkFlags.usage,
         "--try BUNDLE FILE... [SETTINGS]",
     ]
@@ -23,15 +23,19 @@ enum ClassifyCommand: Command {
 
           ocelli classify seven.png
           ocelli classify --models ./models --model mobilenet --top 3 *.jpg
+          ocelli classify --model mobilenet.tflite cat.jpg
           ocelli classify --jsonl --resume answers.jsonl photos more-photos.tar
           find photos -name '*.jpg' | ocelli classify --jsonl --resume answers.jsonl
         """
 
     static var flags: [Flag<Request>] {
         [
-            .text("--model", "NAME", \.local.model, "The model. Default: as /v1/classify."),
+            .text(
+                "--model", "MODEL", \.local.model,
+                "The model: a name, or the path of a model file or bundle. Default: as /v1/classify."),
             .share("--threshold", "X", \.local.threshold, "The minimum confidence of a printed class, 0 to 1."),
             .crop(\.local.crop),
+            .orientation(\.local.orientation),
             .text(
                 "--explain", "DIR", \.local.explain,
                 """
@@ -42,7 +46,7 @@ enum ClassifyCommand: Command {
                 "--try", "BUNDLE", \.search.model,
                 """
                 For a bundle, folder or model file that does not specify its preprocessing: print the top classes for \
-                each common kind of preprocessing, one line each.
+                each common kind of preprocessing, the most confident first, and the JSON of the best ones for model.json.
                 """),
             .json(\.local.isJSON, "Print one JSON object per file and line, in the form of the HTTP answer."),
         ] + BulkFlags.flags(\.bulk)
@@ -71,6 +75,7 @@ enum ClassifyCommand: Command {
         if !request.search.model.isEmpty {
             var search = request.search
             search.files = local.files
+            search.orientation = local.orientation
             let failed = try await PreprocessingSearch.run(
                 search, settings: try settings.resolve(), output: Terminal.print, complain: Terminal.complain,
                 progress: Terminal.progress)

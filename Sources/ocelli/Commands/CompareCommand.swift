@@ -10,9 +10,9 @@ enum CompareCommand: Command {
         "OLD NEW SOURCE... [--at-least SHARE] [--latency TIMES] [--task TASK] [--json] [--html FILE] [SETTINGS]"
     ]
     static let about = """
-        Asks two bundles or model files the same pictures, and reports how many answers agree, by the rule of goldens
-        and rollouts (docs/rollout.md), which classes differ, and the pictures that differ most. A source is a folder, a
-        .tar, or a file with a path a line. Exits with 1 if too few agree, or a picture could not be read.
+        Asks two bundles, model files or folders of versions the same pictures, and reports how many answers agree, by the rule of goldens
+        and rollouts (docs/rollout.md), which classes differ, and the pictures that differ most. A source is a picture,
+        a folder, a .tar, or a file with a path a line. Exits with 1 if too few agree, or a picture could not be read.
 
           ocelli compare models/pets/2 models/pets/3 photos
           ocelli compare models/pets/2 models/pets/3 photos --html differences.html --latency 1.2
@@ -27,9 +27,10 @@ enum CompareCommand: Command {
                 "--latency", "TIMES", \.latency,
                 "Exit with 1 if an inference of NEW takes longer than this many times one of OLD."),
             .choice(
-                "--task", "TASK", \.task, of: ["classify", "detect", "segment", "keypoints", "embed"],
-                "The task to compare: classify, detect, segment, keypoints or embed. Default: the first that both support."
+                "--task", "TASK", \.task, of: ["classify", "detect", "segment", "keypoints", "embed", "read"],
+                "The task to compare: classify, detect, segment, keypoints, embed or read. Default: the first that both support."
             ),
+            .orientation(\.orientation),
             .json(\.isJSON, "Print the report as one JSON object."),
             .text("--html", "FILE", \.html, "Write a page with the pictures that differ most."),
         ]

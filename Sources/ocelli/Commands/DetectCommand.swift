@@ -16,20 +16,31 @@ protocol ObservationCommand: Command where Request == ObservationArguments {
     static var options: String { get }
     /// The model that is used without `--model`, for the help.
     static var model: String { get }
+    /// True if a request may say how pictures are fitted into the model's input.
+    static var fitsPictures: Bool { get }
     /// The additional flags.
     static var taskFlags: [Flag<ObservationArguments>] { get }
 }
 
 extension ObservationCommand {
+    static var fitsPictures: Bool { true }
+
     static var usage: [String] {
-        ["FILE... [--model NAME] [--models DIR] \(options) [--json] [SETTINGS]", BulkFlags.usage]
+        ["FILE... [--model MODEL] [--models DIR] \(options) [--json] [SETTINGS]", BulkFlags.usage]
     }
 
     static var flags: [Flag<ObservationArguments>] {
-        [.text("--model", "NAME", \.local.model, "The model. Default: the first that gives \(model).")] + taskFlags + [
-            .crop(\.local.crop),
-            .json(\.local.isJSON, "Print one JSON object per file and line, in the form of the HTTP answer."),
-        ] + BulkFlags.flags(\.bulk)
+        var flags: [Flag<ObservationArguments>] = [
+            .text(
+                "--model", "MODEL", \.local.model,
+                "The model: a name, or the path of a model file or bundle. Default: the first that gives \(model).")
+        ]
+        flags += taskFlags
+        if fitsPictures { flags.append(.crop(\.local.crop)) }
+        flags.append(.orientation(\.local.orientation))
+        flags.append(
+            .json(\.local.isJSON, "Print one JSON object per file and line, in the form of the HTTP answer."))
+        return flags + BulkFlags.flags(\.bulk)
     }
 
     static var notes: String {
@@ -179,6 +190,38 @@ enum EmbedCommand: ObservationCommand {
                 Write the embeddings to FILE (numpy.load): one row per picture, in order. With --jsonl and --resume: one row \
                 per line of that file, of NaN for an error.
                 """)
+        ]
+    }
+}
+
+/// `ocelli read`: reads the text of pictures without a server.
+enum ReadCommand: ObservationCommand {
+    static let name = "read"
+    static let summary = "Read the text of picture files without a server."
+    static let tasks = ["read"]
+    static let options = "[--threshold X] [--find-threshold X] [--characters] [--draw DIR]"
+    static let model = "text"
+    static let fitsPictures = false
+    static let about = """
+        Prints the text of a picture in reading order, with the same pipeline that the daemon uses. With --json it prints
+        the lines, too, with places in pixels of the picture as displayed. Exits with 1 if any file failed.
+
+          ocelli read --models ./models page.jpg >page.txt
+          ocelli read --model ./models/ocr --draw drawn receipts/*.jpg
+          ocelli read --models ./models --jsonl --resume receipts.jsonl receipts
+        """
+
+    static var taskFlags: [Flag<ObservationArguments>] {
+        [
+            .share("--threshold", "X", \.local.threshold, "The minimum confidence of a line, 0 to 1. Default: 0.5."),
+            .share(
+                "--find-threshold", "X", \.local.findThreshold,
+                "The minimum score of a region of text, 0 to 1. Default: the reader's."),
+            .number(
+                "--top", "N", \.local.top, in: 1...Int.max,
+                "The maximum number of lines, the most confident. Default: all."),
+            .toggle("--characters", \.local.characters, "With --json or --jsonl: list the characters of each line."),
+            .draw,
         ]
     }
 }

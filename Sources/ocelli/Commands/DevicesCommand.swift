@@ -5,7 +5,7 @@ internal import Tools
 enum DevicesCommand: Command {
     static let name = "devices"
     static let summary = "List the devices of this machine that models can run on."
-    static let usage = ["[--config FILE] [SETTINGS]"]
+    static let usage = ["[--json] [--config FILE] [SETTINGS]"]
     static let about = """
         Lists the engines' devices on this machine with the name of the hardware and its number formats. These are
         the values of `--device` of `ocelli serve`; AUTO lets the engine choose. A graphics processor is listed if the
@@ -14,8 +14,12 @@ enum DevicesCommand: Command {
           ocelli devices --onnxruntime-path /opt/onnxruntime-gpu/lib
         """
 
-    static func run(_ request: Void, settings: SettingsFlags) async throws -> Int32 {
-        Terminal.print(try DeviceList.text(try settings.resolve()))
+    static var flags: [Flag<Bool>] { [.json(\.self, "Print one JSON object.")] }
+
+    static let initial = false
+
+    static func run(_ isJSON: Bool, settings: SettingsFlags) async throws -> Int32 {
+        Terminal.print(try DeviceList.text(try settings.resolve(), isJSON: isJSON))
         return 0
     }
 }

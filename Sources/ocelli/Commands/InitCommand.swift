@@ -1,5 +1,6 @@
 internal import InferenceService
 internal import Settings
+internal import SystemSupport
 internal import Tools
 
 /// `ocelli init`: writes a first model.json.
@@ -41,7 +42,8 @@ enum InitCommand: Command {
     }
 
     static func run(_ request: Request, settings: SettingsFlags) async throws -> Int32 {
-        guard let file = request.file else { throw UsageError("no model file given; `ocelli help init` shows how") }
+        guard let given = request.file else { throw UsageError("no model file given; `ocelli help init` shows how") }
+        let file = ModelAtPath.resolved(given, note: Terminal.complain)
         if CoreMLOverlay.reads(file) {
             let overlay = try CoreMLOverlay(modelFile: file)
             if request.prints {
@@ -49,7 +51,7 @@ enum InitCommand: Command {
             } else {
                 let path = try overlay.write(overwriting: request.overwrites)
                 Terminal.print("wrote \(path), which changes nothing yet: edit it")
-                Terminal.print("then: ocelli check \(overlay.folder)")
+                Terminal.print("then: ocelli check \(ShellWord.quoted(overlay.folder))")
             }
             return 0
         }
@@ -67,11 +69,8 @@ enum InitCommand: Command {
         for decision in draft.decisions { Terminal.print("  \(decision)") }
         if !draft.remarks.isEmpty { Terminal.print("noticed:") }
         for remark in draft.remarks { Terminal.print("  \(remark)") }
-        let ofPictures = [".format:", ".normalize:", ".crop_and_scale:"]
-        if draft.decisions.contains(where: { decision in ofPictures.contains(where: decision.contains) }) {
-            Terminal.print("to compare common kinds of preprocessing: ocelli classify --try \(draft.folder) PICTURE")
-        }
-        Terminal.print("then: ocelli check \(draft.folder)")
+        if let trial = draft.trial { Terminal.print(trial) }
+        Terminal.print("then: ocelli check \(ShellWord.quoted(draft.folder))")
         return 0
     }
 }

@@ -50,7 +50,7 @@ enum LoadCommand: Command {
                 "--slo", "OBJECTIVE",
                 """
                 Finds the highest rate at which the objective holds, such as "p99<50ms": a percentile of the latency \
-                below a time, with no request failed. With --rate or --sweep: the highest of these rates.
+                below a time with its unit, with no request failed. With --rate or --sweep: the highest of these rates.
                 """
             ) { request, flag, text in
                 try checked(flag) { () throws(LoadError) in

@@ -1,5 +1,6 @@
 internal import InferenceService
 internal import Settings
+internal import SystemSupport
 internal import Tools
 
 /// `ocelli quantize`: makes a bundle that computes with integers.
@@ -18,9 +19,9 @@ enum QuantizeCommand: Command {
         times as fast, and writes a bundle that is served like the original. The pictures should be like those that the
         model will see: they show the range of each layer's values. Half of them (three quarters without --at-least) are
         used for calibration, the rest to compare the answers. If DIR has a folder for each class, accuracy is compared
-        too.
+        too. Both models are timed in turn, and the report says if the result is not faster.
 
-        MODEL is a bundle, a model file, or a downloaded folder. The command needs Python with NNCF:
+        MODEL is a bundle, a model file, a downloaded folder, or a folder of numbered versions. The command needs Python with NNCF:
           python3 -m venv ~/.local/share/ocelli/nncf
           ~/.local/share/ocelli/nncf/bin/pip install nncf openvino
 
@@ -67,7 +68,8 @@ enum QuantizeCommand: Command {
         guard isWritten else { return 1 }
         if !request.isJSON {
             Terminal.print(
-                "wrote \(request.output); it is served like any other bundle: ocelli check \(request.output)")
+                "wrote \(request.output); it is served like any other bundle: ocelli check \(ShellWord.quoted(request.output))"
+            )
         }
         return 0
     }

@@ -16,7 +16,7 @@ enum ReportCommand: Command {
         time of each layer. Measures the model alone, without decoding. Warns if the machine was too busy for reliable
         figures.
 
-        MODEL is a bundle's folder, a model file, or the name of a model in the folders of --models.
+        MODEL is a bundle, a model file, a folder of numbered versions, or the name of a model in the folders of --models.
 
           ocelli report ./models/mobilenet
           ocelli report squeezenet --models ./models --json > report.json

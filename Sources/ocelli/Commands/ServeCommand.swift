@@ -7,14 +7,16 @@ enum ServeCommand: Command {
     static let readsSignals = true
     static let summary = "Serve models over HTTP until a signal ends it."
 
-    static let usage = ["[--config FILE] [--models DIR]... [--listen ADDRESS]... [SETTINGS]"]
+    static let usage = ["[MODEL|DIR]... [--config FILE] [--listen ADDRESS]... [SETTINGS]"]
 
     static var about: String {
         """
-        Serves image models over HTTP/1.1. Without flags: the models that come with Ocelli, on
-        127.0.0.1:8080.
+        Serves image models over HTTP/1.1. Without arguments: the models that come with Ocelli, on
+        127.0.0.1:8080. MODEL is a model file, a bundle or a folder of numbered versions, DIR a folder of models;
+        both are values of --models.
 
-          ocelli serve --models ./models --listen :8080
+          ocelli serve yolo.onnx
+          ocelli serve ./models --listen :8080
           curl --data-binary @cat.jpg localhost:8080/v1/classify
 
         SIGTERM or Ctrl-C drains: the daemon accepts no new requests, answers those that it has accepted, and
@@ -30,13 +32,16 @@ enum ServeCommand: Command {
         """
     }
 
-    static func take(word: String, into request: inout Void) throws {
-        throw UsageError("\"\(word)\" is not expected here: folders with models are given with --models \(word)")
-    }
+    static let initial: [String] = []
 
-    static func run(_ request: Void, settings: SettingsFlags) async throws -> Int32 {
+    static func take(word: String, into request: inout [String]) throws { request.append(word) }
+
+    static func run(_ request: [String], settings: SettingsFlags) async throws -> Int32 {
+        var flags = settings
+        flags.add(request, to: "--models")
+        let source = flags
         var warnings: [String] = []
-        let now = try settings.resolveForms { warnings.append($0) }
-        return try await Daemon.run(now, warnings: warnings, reload: { try settings.resolveForms { _ in } })
+        let now = try source.resolveForms { warnings.append($0) }
+        return try await Daemon.run(now, warnings: warnings, reload: { try source.resolveForms { _ in } })
     }
 }

@@ -195,7 +195,7 @@ import Testing
             contentsOf: SharedData.packageRoot.appendingPathComponent("docs/pipelines.md"), encoding: .utf8)
         let section = try #require(document.components(separatedBy: "## Find, then look closer\n").last)
         let lines = section.components(separatedBy: "```\n")[1].split(separator: "\n").map(String.init)
-        try #require(lines.count == 5 && lines[0] == "$ cat models/people/model.json", "\(lines)")
+        try #require(lines.count == 8 && lines[1] == "cat > models/people/model.json <<'END'", "\(lines)")
         let cases = try ObservationCases(only: ["ultraface"]), work = try Self.temporaryFolder()
         defer {
             cases.remove()
@@ -205,7 +205,7 @@ import Testing
         for folder in [models.appendingPathComponent("people"), photos] {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         }
-        try lines[1].write(
+        try lines[2].write(
             to: models.appendingPathComponent("people/model.json"), atomically: true, encoding: .utf8)
         try FileManager.default.moveItem(
             at: cases.models.appendingPathComponent("ultraface"), to: models.appendingPathComponent("faces"))
@@ -228,13 +228,13 @@ import Testing
             let path = Daemon.binary.deletingLastPathComponent().path + ":"
             return try Shell.run(
                 "bash",
-                ["-c", line.dropFirst(2).replacingOccurrences(of: "localhost:8080", with: "127.0.0.1:\(port)")],
+                ["-c", line.replacingOccurrences(of: "localhost:8080", with: "127.0.0.1:\(port)")],
                 environment: [
                     "PATH": path + (ProcessInfo.processInfo.environment["PATH"] ?? ""),
                     "XDG_CACHE_HOME": Daemon.cache.path,
                 ], directory: work)
         }
-        let found = try run(lines[2])
+        let found = try run(lines[5])
         let detections = found.json["detections"] as? [[String: Any]] ?? []
         #expect(
             found.status == 0 && detections.count == faces[0].must.count, "\(found.text.prefix(300))\(found.errors)")
@@ -242,7 +242,7 @@ import Testing
             #expect(one["label"] as? String == "face")
             #expect(((one["age"] as? [String: Any])?["classifications"] as? [Any])?.isEmpty == false, "\(one)")
         }
-        let covered = try run(lines[3]), folder = try run(lines[4])
+        let covered = try run(lines[6]), folder = try run(lines[7])
         #expect(covered.status == 0 && folder.status == 0, "\(covered.errors)\(folder.errors)")
         let answer = try Data(contentsOf: work.appendingPathComponent("covered.jpg"))
         #expect(try answer.starts(with: [0xFF, 0xD8, 0xFF]) && answer != Data(contentsOf: street))

@@ -64,6 +64,29 @@ import Testing
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
+    /// Files of one name in several folders, of one stem, and of a name that another would get.
+    private func replacesNoPicture(in folder: URL, picture: String, _ command: [String]) throws {
+        let binary = Daemon.binary.path, more = folder.appendingPathComponent("more")
+        var files: [String] = []
+        for name in ["a/s.png", "a/s.jpg", "b/s.png", "a/s.png-2", "b/s.png.png"] {
+            let file = more.appendingPathComponent(name)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try FileManager.default.copyItem(atPath: picture, toPath: file.path)
+            files.append(file.path)
+        }
+        let many = try Shell.run(binary, command + ["--draw", folder.path + "/many"] + files)
+        let written = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/many").sorted()
+        #expect(many.status == 0, "\(many.errors)")
+        #expect(
+            written == ["s.jpg", "s.png-2-2.png", "s.png-2.png", "s.png.png", "s.png.png.png"],
+            "a file for each picture: \(written)")
+        // A picture of the run that would be overwritten, whether it was read or not.
+        let over = try Shell.run(binary, command + ["--draw", more.path + "/b", files[0], files[4]])
+        #expect(over.status == 1 && over.errors.contains("s.png.png is one of the pictures"), "\(over.errors)")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: files[4])) == Data(contentsOf: URL(fileURLWithPath: picture)))
+    }
+
     @Test("`ocelli detect` with a pipeline writes JSON, JSONL, crops and covered pictures")
     func commandsTakePipelines() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-pipe-\(UUID().uuidString)")
@@ -74,11 +97,24 @@ import Testing
         #expect(
             check.status == 0 && check.text.contains("stage \"color\": classify by colors"),
             "\(check.text)\(check.errors)")
+        #expect(!check.text.contains("confirmed"), "its models are compared, not the pipeline: \(check.text)")
         let models = ["--models", Self.fixtures, "--model", "looks"]
         let answer = try Shell.run(binary, ["detect"] + models + ["--json", "--crops", folder.path + "/cut", picture])
         #expect(answer.status == 0 && answer.text.contains("\"color\":{\"classifications\""), "\(answer.errors)")
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: folder.path + "/cut").contains("scene.png-0-even.png"))
+        // For people: each find, and below it the answers of its stages.
+        let text = try Shell.run(binary, ["detect"] + models + [picture])
+        let rows = text.text.split(separator: "\n").map(String.init)
+        let found = try #require(answer.json["detections"] as? [[String: Any]])
+        let color = try #require((found[0]["color"] as? [String: Any])?["classifications"] as? [[String: Any]])
+        let share = String(format: "%.1f%%", 100 * (color[0]["confidence"] as? Double ?? 0))
+        #expect(rows[0].hasSuffix("  looks version 1"), "\(text.text)\(text.errors)")
+        #expect(rows.contains { $0.contains("color: \(color[0]["label"] as? String ?? "") \(share)") }, "\(text.text)")
+        #expect(
+            rows.count { $0.hasPrefix("           color: ") } == found.count { $0["color"] != nil }, "\(text.text)")
+        let skipped = try #require(answer.json["skipped"] as? Int)
+        #expect(rows.last?.hasPrefix("  (\(skipped) without the stages: ") == true, "\(text.text)")
         let source = folder.appendingPathComponent("in")
         try FileManager.default.createDirectory(at: source, withIntermediateDirectories: true)
         try FileManager.default.copyItem(atPath: picture, toPath: source.path + "/scene.png")
@@ -88,8 +124,11 @@ import Testing
             binary, ["detect"] + models + ["--blur", "even", "--draw", folder.path + "/out", picture])
         #expect(covered.status == 0, "\(covered.errors)")
         #expect(FileManager.default.fileExists(atPath: folder.path + "/out/scene.png.png"))
+        try replacesNoPicture(in: folder, picture: picture, ["detect"] + models + ["--blur", "even"])
         for (flags, words) in [
-            (["--blur", "even"], "--draw DIR"), (["--blur", "nobody", "--draw", folder.path + "/no"], "nobody"),
+            (["--blur", "even"], "--draw DIR"),
+            (["--blur", "nobody", "--draw", folder.path + "/no"], "--blur: expected one of \"even\", \"odd\""),
+            (["--fill", "nobody", "--draw", folder.path + "/no"], "--fill: expected"),
             (["--jsonl", "--crops", folder.path + "/no"], "do not go with --jsonl"),
         ] {
             let refused = try Shell.run(binary, ["detect"] + models + flags + [picture])
@@ -99,7 +138,7 @@ import Testing
         try FileManager.default.createDirectory(at: broken, withIntermediateDirectories: true)
         try """
         {"name": "broken", "id": "broken", "version": "1",
-         "pipeline": {"model": "nobody", "each": [{"as": "box", "model": "neither", "task": "read"}]}}
+         "pipeline": {"model": "nobody", "each": [{"as": "box", "model": "neither", "task": "guess"}]}}
         """.write(to: broken.appendingPathComponent("model.json"), atomically: true, encoding: .utf8)
         let problems = try Shell.run(binary, ["check", broken.path])
         #expect(problems.status == 1)

@@ -7,7 +7,8 @@ import Testing
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
 struct ImageFormatsTests {
     static let examples: [(format: ImageFormat, file: String)] = [
-        (.jpeg, "scene-444.jpg"), (.png, "scene.png"), (.webp, "scene-lossy.webp"),
+        (.jpeg, "scene-444.jpg"), (.png, "scene.png"), (.webp, "scene-lossy.webp"), (.pbm, "bits.pbm"),
+        (.pgm, "gray.pgm"), (.ppm, "scene.ppm"), (.pam, "faded.pam"),
     ]
 
     /// The formats that are decoded in separate processes; their examples are shared data.
@@ -21,7 +22,7 @@ struct ImageFormatsTests {
         let daemon = try Daemon()
         let classify = daemon.url + "/v1/classify"
         let formats = (Self.examples + Self.confined).map(\.format)
-        #expect(Set(formats) == Set(ImageFormat.allCases), "each format has an example here")
+        #expect(Set(formats) == Set(ImageFormat.files), "each format has an example here")
         let own = SharedData.packageRoot.appendingPathComponent("Tests/ImagePipelineTests/Fixtures")
         var files = Self.examples.map { ($0.format, own.appendingPathComponent($0.file)) }
         if let shared = SharedData.folder {
@@ -34,7 +35,7 @@ struct ImageFormatsTests {
 
         let refusal = try Curl.run(classify, ["--data-binary", "%PDF-1.7"]).error
         #expect(refusal.hasPrefix("this looks like PDF; expected "), "\(refusal)")
-        #expect(Self.titles(in: refusal) == Set(ImageFormat.allCases.map(\.title)), "\(refusal)")
+        #expect(Self.titles(in: refusal) == Set(ImageFormat.files.map(\.title)), "\(refusal)")
 
         try checkDescription(try Curl.run(daemon.url + "/openapi.json").json)
 
@@ -68,7 +69,7 @@ struct ImageFormatsTests {
         }
     }
 
-    private static let mediaTypes = ImageFormat.allCases.map(\.mediaType).sorted()
+    private static let mediaTypes = ImageFormat.files.map(\.mediaType).sorted()
 
     /// The formats that a message lists as expected.
     private static func titles(in sentence: String) -> Set<String> {
@@ -88,8 +89,9 @@ struct ImageFormatsTests {
             guard content["application/octet-stream"] != nil, content["multipart/form-data"] != nil else { continue }
             bodies += 1
             #expect(content.keys.filter { $0.hasPrefix("image/") }.sorted() == Self.mediaTypes, "\(path)")
+            #expect(content["video/x-raw"] != nil, "\(path)")
         }
-        #expect(bodies == 18, "classify, four tasks (three paths each), predict (two), and examples of taught models")
+        #expect(bodies == 22, "classify, five tasks (three paths each), predict (two), examples, search")
         let schemas = (description["components"] as? [String: Any])?["schemas"] as? [String: [String: Any]]
         let image = schemas?["image"]?["properties"] as? [String: [String: Any]]
         #expect(image?["format"]?["enum"] as? [String] == ImageFormat.allCases.map(\.rawValue))

@@ -130,7 +130,10 @@ struct CancellationTests {
         arguments: TestEngines.names)
     func randomAbortsUnderLoadLeaveNothingBehind(engine: String) async throws {
         // Without the variant for single-stream requests, which maps its own file while the daemon is idle.
-        let daemon = try Daemon(["--queue-length", "32", "--lone-threads", "0", "--engine", engine])
+        let daemon = try Daemon([
+            "--queue-length", "32", "--lone-threads", "0", "--engine", engine, "--models",
+            TestEngines.models(for: engine).path,
+        ])
         let seed = UInt64.random(in: .min ... .max)
         let picture = try seven
         // Once before the measurement: memory that is allocated on first use is not a leak.

@@ -23,9 +23,13 @@ struct HTTPDocumentTests {
         let taught = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: taught) }
         let embedder = "embedder=" + root.path + "/Tests/Fixtures/observations/embedder"
+        let reader = "ocr=" + root.path + "/Tests/Fixtures/readers/models/bars"
         let fasteners = "fasteners=" + root.path + "/Tests/Fixtures/updatable/dense-classifier.mlmodel"
         let daemon = try Daemon(
-            models + ["--model", embedder, "--model", fasteners, "--taught-dir", taught.path, "--body-grace", "1s"])
+            models + [
+                "--model", embedder, "--model", reader, "--model", fasteners, "--taught-dir", taught.path,
+                "--body-grace", "1s",
+            ])
         let guarded = try Daemon(["--tokens-file", tokens.path])
         for example in try document.examples() {
             let url = example.needsTokens ? guarded.url : daemon.url

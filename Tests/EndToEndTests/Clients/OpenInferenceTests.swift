@@ -58,6 +58,34 @@ struct OpenInferenceTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
+    /// Detectors, masks, points, vectors, a pipeline, Core ML files, tables, several inputs, pictures, a taught model.
+    @Test(
+        "the OpenAPI document of each model is valid, and the model's answers are as it describes",
+        .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
+    func openAPIOfAModelDescribesItsAnswers() throws {
+        let folders = ["pipelines", "tabular/models", "tensorio"].map { TypedClientCase.fixtures + "/" + $0 }
+        let taught = try TaughtDaemon(
+            TypedClientCase.flags(TypedClientCase.all.filter { $0.model != "digits" }, folders: folders))
+        try taught.create("parts")
+        let pictures = TypedClientCase.fixtures + "/observations/picture"
+        for (label, number) in [("bolt", 0), ("nut", 1)] {
+            _ = try Curl.run(
+                taught.url + "/v1/taught/parts/examples?label=" + label, ["--data-binary", "@\(pictures)\(number).png"])
+        }
+        let models = try #require(try taught.get("/v1/models").json["models"] as? [[String: Any]])
+        let names = models.filter { $0["state"] as? String == "ready" }.compactMap { $0["name"] as? String }
+        #expect(names.count > 50 && names.contains("parts"), "\(names)")
+        let checked = try PythonClients.run("model_documents.py", [taught.url, TypedClientCase.scene] + names)
+        #expect(checked.status == 0, "\(checked.text.suffix(300))\(checked.errors.suffix(4000))")
+        #expect(checked.text.split(separator: "\n").count == names.count)
+        let first = try taught.get("/v1/models/digits/openapi.json")
+        let tag = try #require(first.headers["etag"])
+        #expect(try taught.get("/v1/models/digits/openapi.json", ["-H", "If-None-Match: \(tag)"]).status == 304)
+        let absent = try taught.get("/v1/models/nothing/openapi.json")
+        #expect(absent.status == 404 && absent.code == "model_not_found", "\(absent.text)")
+        #expect(try Curl.run(taught.url + "/v1/models/digits/openapi.json", ["-X", "POST"]).status == 405)
+    }
+
     @Test("/v2 health and metadata answer GET and HEAD; unknown models, versions and methods get 404 or 405")
     func healthAndMetadata() throws {
         let folder = try #require(SharedData.folder)

@@ -106,6 +106,41 @@ struct PageTests {
         daemon.stop()
     }
 
+    @Test(
+        "a reader is chosen on the page: the lines are drawn over the picture, and the text is next to it to be copied",
+        .enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
+    func textIsReadOnThePage() throws {
+        let fixtures = ReaderAnswersTests.fixtures
+        let daemon = try Daemon(["--model", "bars=\(fixtures.path)/models/bars"])
+        let result = try Shell.run(
+            SharedData.packageRoot.appendingPathComponent("Tests/Tools/browse").path,
+            [
+                try #require(Self.chromium), daemon.url + "/", "--read", ReaderAnswersTests.picture("page.png").path,
+                "ABC BAC\nCABe\u{301}\nAB C\nBB", "5",
+            ])
+        #expect(result.status == 0, "\(result.text)\(result.errors)\(daemon.log)")
+        daemon.stop()
+    }
+
+    /// Columns of a table, a row of numbers, and one with a missing number; the answers are the trained models' own.
+    @Test(
+        "models of values are tried on the page by fields or JSON, and answer as the trained models do",
+        .enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"),
+        .enabled(if: TabularTests.hasEngine, TabularTests.engineAbsence))
+    func modelsOfValuesAreTried() throws {
+        let fixtures = TabularTests.fixtures, names = ["people_leaves", "iris_names", "iris_missing", "diabetes_two"]
+        let daemon = try Daemon(
+            names.flatMap { ["--model", "\($0)=\(fixtures.path)/models/\($0).onnx"] })
+        let result = try Shell.run(
+            SharedData.packageRoot.appendingPathComponent("Tests/Tools/browse").path,
+            [
+                try #require(Self.chromium), daemon.url + "/", "--values",
+                fixtures.appendingPathComponent("cases.json").path,
+            ] + names)
+        #expect(result.status == 0, "\(result.text)\(result.errors)\(daemon.log)")
+        daemon.stop()
+    }
+
     /// Chooses a picture, draws one with the keyboard, runs the shown command line, and checks names and errors.
     @Test(
         "a browser classifies a chosen and a drawn picture on the page, and runs the command shown",

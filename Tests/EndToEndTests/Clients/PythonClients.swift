@@ -38,6 +38,7 @@ enum PythonClients {
 
     private static let clients = Environment("requirements.txt", folder: "clients")
     private static let bulk = Environment("requirements-bulk.txt", folder: "bulk-clients")
+    private static let hub = Environment("requirements-hub.txt", folder: "hub-client")
     private static let servers = Environment("requirements-servers.txt", folder: "server-clients")
 
     /// True if the environment exists, or could be created.
@@ -49,7 +50,13 @@ enum PythonClients {
     /// True if the environment with the packages of other servers' clients exists; `make setup-tests` creates it.
     static let areServersAvailable = servers.isReady
 
+    /// True if the environment with the hub's own package exists, or could be created.
+    static let isHubAvailable = hub.make()
+    /// The Python of that environment.
+    static var hubPython: String { hub.folder.path + "/bin/python" }
+
     /// The reasons of skipped tests.
+    static let hubAbsence = "huggingface_hub cannot be installed: pip needs its index"
     static let absence = "the clients of Tests/Clients/requirements.txt cannot be installed: pip needs its index"
     static let bulkAbsence = "Ray, Spark and Dask are not installed: `make setup-tests` installs them"
 

@@ -280,7 +280,7 @@ struct BulkTests {
                 "\(what): \(result.errors)")
             #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == first, what)
         }
-        for more in [["--top", "2"], ["--threshold", "0.5"], ["--crop", "fill"]] {
+        for more in [["--top", "2"], ["--threshold", "0.5"], ["--crop", "fill"], ["--orientation", "6"]] {
             try refuses(usual + more, "\(more)")
         }
         let labels = models.appendingPathComponent("digits/labels.txt")

@@ -101,6 +101,51 @@ struct BundleCommandsTests {
         #expect(result.text.contains("digits: good"), "one bad bundle does not hide a good one")
     }
 
+    @Test(
+        "`ocelli check` says what can be sent to models without a task, by commands that work, and what is not served")
+    func modelsWithoutATaskAreNotSimplyGood() throws {
+        try withFolder { folder in
+            let table = TabularTests.fixtures.appendingPathComponent("models/iris_plain.onnx")
+            let exports = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/exports")
+            for (file, name) in [(table, "iris.onnx"), (exports.appendingPathComponent("depth"), "depth")] {
+                try FileManager.default.copyItem(at: file, to: folder.appendingPathComponent(name))
+            }
+            // The daemon serves the first of one name.
+            let tflite = SharedData.packageRoot.appendingPathComponent(
+                "Tests/Fixtures/exports/yolov5_tflite/model.tflite")
+            try FileManager.default.copyItem(at: tflite, to: folder.appendingPathComponent("iris.tflite"))
+            let checked = try ocelli(["check", folder.path])
+            #expect(checked.status == 0, "\(checked.errors)")
+            #expect(
+                checked.text.contains("/iris.onnx: good for predict and /v2 only, without pictures\n"),
+                "\(checked.text)")
+            #expect(
+                checked.text.contains("/depth: good for predict and /v2 only, which answer numbers\n"),
+                "\(checked.text)")
+            #expect(
+                checked.text.contains("not served: iris.tflite (its name is used by \(folder.path)/iris.onnx)\n"),
+                "\(checked.text)")
+            #expect(!checked.text.contains("/iris.tflite:"), "\(checked.text)")
+            let daemon = try Daemon(["--models", folder.path])
+            defer { daemon.stop() }
+            let commands = checked.text.split(separator: "\n").compactMap { line in
+                line.firstRange(of: ": curl ").map { String(line[$0.upperBound...]) }
+            }
+            #expect(commands.count == 2, "\(checked.text)")
+            let picture = SharedData.packageRoot.appendingPathComponent("examples/seven.png").path
+            for command in commands {
+                let line =
+                    "curl -sS "
+                    + command.replacing("localhost:8080", with: daemon.url.dropFirst("http://".count))
+                    .replacing("PICTURE", with: picture)
+                let answer = try Shell.run("sh", ["-c", line])
+                #expect(answer.text.contains("\"outputs\""), "\(line): \(answer.text)\(answer.errors)")
+            }
+            let json = try ocelli(["check", folder.path + "/iris.onnx", "--json"]).json
+            #expect(json["good"] as? Bool == true && json["pictures"] as? Bool == false)
+        }
+    }
+
     /// The models of a folder are checked one by one; files without the name of a model do not reach the engine.
     @Test("`ocelli check` of a folder checks each model; a training framework's file gets advice to export")
     func aFolderOfBundlesIsCheckedWhole() throws {
@@ -223,13 +268,66 @@ struct BundleCommandsTests {
                 let drafted = try ocelli(["init", copy.appendingPathComponent(file).path])
                 #expect(drafted.status == 0, "\(bundle): \(drafted.errors)")
                 for decision in decisions { #expect(drafted.text.contains(decision), "\(bundle): \(drafted.text)") }
-                let isOfPictures = drafted.text.contains("inputs[0].crop_and_scale:")
-                #expect(drafted.text.contains("ocelli classify --try \(copy.path) PICTURE") == isOfPictures)
+                // One of them answers with a number for each class, which `--try` shows.
+                #expect(
+                    drafted.text.contains("ocelli classify --try \(copy.path) PICTURE")
+                        == (bundle == "picture-quantized-labels.tiobundle"), "\(bundle): \(drafted.text)")
                 let checked = try ocelli(["check", copy.path])
                 #expect(checked.status == (decisions.isEmpty ? 0 : 1), "\(bundle): \(checked.errors)")
                 let said = checked.text + checked.errors
                 #expect(said.contains("still to decide: ") == !decisions.isEmpty, "\(bundle): \(said)")
             }
+        }
+    }
+
+    @Test("the commands that `ocelli init` prints can be copied, for paths with blanks and quotes too")
+    func thePrintedCommandsAreCopied() throws {
+        try withFolder { folder in
+            let own = folder.appendingPathComponent("it's my net")
+            try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
+            try FileManager.default.copyItem(
+                at: TabularTests.fixtures.appendingPathComponent("models/iris_plain.onnx"),
+                to: own.appendingPathComponent("iris.onnx"))
+            let drafted = try ocelli(["init", own.path + "/iris.onnx"])
+            let command = try #require(drafted.text.split(separator: "\n").last?.replacing("then: ocelli ", with: ""))
+            let checked = try Shell.run("sh", ["-c", "'\(Daemon.binary.path)' \(command)"])
+            #expect(
+                checked.text.hasPrefix("\(own.path): good for predict and /v2 only"),
+                "\(drafted.text)\(checked.text)\(checked.errors)")
+            // Tables have no classes of pictures to decide on.
+            #expect(!drafted.text.contains("outputs["), "\(drafted.text)")
+            try FileManager.default.copyItem(
+                at: own.appendingPathComponent("iris.onnx"), to: own.appendingPathComponent("other.onnx"))
+            let refused = try ocelli(["init", own.path + "/other.onnx", "--force"])
+            #expect(
+                refused.errors.contains("mkdir '\(own.path.replacing("'", with: "'\\''"))/other' && mv "),
+                "\(refused.errors)")
+        }
+    }
+
+    @Test(
+        "`ocelli init` recommends the command that shows the results of the recognized kind of model",
+        .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)),
+        arguments: [
+            ("yolox_nano.onnx", "detect", "cats_and_dogs.jpg"), ("ultraface.onnx", "detect", "faces.jpg"),
+            ("movenet.tflite", "keypoints", "squat.png"),
+        ])
+    func theRecommendedCommandWorks(_ file: String, _ command: String, _ picture: String) throws {
+        try withFolder { folder in
+            let things = try #require(SharedData.folder).appendingPathComponent("things")
+            let name = try #require(file.split(separator: "/").last.map(String.init))
+            try FileManager.default.copyItem(
+                at: things.appendingPathComponent(file), to: folder.appendingPathComponent(name))
+            let drafted = try ocelli(["init", folder.path + "/" + name])
+            let recommended = "ocelli \(command) --model \(folder.path) --draw DIR PICTURE"
+            #expect(drafted.text.contains("to see the results: " + recommended), "\(drafted.text)")
+            #expect(!drafted.text.contains("--try"), "\(drafted.text)")
+            let shown = try ocelli([
+                command, "--model", folder.path, "--draw", folder.path + "/drawn",
+                things.appendingPathComponent("pictures/" + picture).path,
+            ])
+            #expect(shown.status == 0 && shown.text.contains("%"), "\(shown.text)\(shown.errors)")
+            #expect(FileManager.default.fileExists(atPath: folder.path + "/drawn"))
         }
     }
 

@@ -36,6 +36,26 @@ struct CompareTests {
         #expect((result.json["confidence_difference"] as? [String: Double])?["largest"] == 0)
     }
 
+    /// The version in model.json, which a converted or updated file often keeps.
+    @Test("models are named by their paths, and by their versions only where these differ")
+    func modelsAreNamedByPathAndDifferingVersion() throws {
+        for version in ["1", "2"] {
+            for (path, number) in zip(versions, ["1", version]) {
+                let file = URL(fileURLWithPath: path).appendingPathComponent("model.json")
+                var json = try #require(
+                    try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any])
+                json["version"] = number
+                try JSONSerialization.data(withJSONObject: json).write(to: file)
+            }
+            let result = try compare([pictures]), first = result.text.split(separator: "\n").first ?? ""
+            let expected =
+                version == "1"
+                ? "classify: \(versions[0]) and \(versions[1])"
+                : "classify: \(versions[0]) (version 1) and \(versions[1]) (version 2)"
+            #expect(first == expected, "\(result.text)\(result.errors)")
+        }
+    }
+
     @Test("a version with two labels exchanged disagrees on their pictures; the report and its page show which")
     func exchangedLabels_areReported() throws {
         try models.spoil("2")
@@ -50,6 +70,7 @@ struct CompareTests {
         }
         let html = try String(contentsOf: page, encoding: .utf8)
         #expect(html.contains("seven.png") && html.contains("data:image/png;base64,"))
+        #expect(html.contains("<th class=\"old\">\(versions[0])"), "each column has the name of its model")
         #expect(!html.contains("six.png"), "pictures that agree are not shown")
         // A lower limit may be set.
         #expect(try compare([pictures, "--at-least", "0.75"]).status == 0)

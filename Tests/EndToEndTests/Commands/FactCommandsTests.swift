@@ -198,20 +198,46 @@ struct FactCommandsTests {
         #expect(try ocelli(["classify", "--try", vit, "--json", pets.path]).status == 2)
     }
 
-    @Test("`classify --try` shows an answer for each combination of undecided colour order, range and crop")
+    /// The confidence comes from ../shared/data/import/cases.json.
+    @Test("`classify --try` ranks the combinations of undecided colour order, range and crop, with their JSON")
     func whatIsUndecidedIsTried() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }
         let model = folder.appendingPathComponent("model.onnx")
         try FileManager.default.copyItem(at: try data("import/vit/model.onnx"), to: model)
         let pets = try data("things/pictures/pets.jpg").path
-        let tried = try ocelli(["classify", "--try", model.path, pets])
+        let tried = try ocelli(["classify", "--try", model.path, pets, "--top", "2"])
         #expect(tried.status == 0, "\(tried.errors)")
+        let parts = tried.output.components(separatedBy: "for the first input in model.json")
+        let lines = parts[0].split(separator: "\n").filter { $0.hasPrefix("  ") }
         // Two orders, six normalizations, three crops.
-        #expect(tried.output.split(separator: "\n").count { $0.hasPrefix("  ") } == 36, "\(tried.output)")
+        #expect(lines.count == 36 && lines.allSatisfy { $0.count { $0 == "%" } == 2 }, "\(tried.output)")
         #expect(tried.output.contains("  RGB, [-1,1], crop fill: class 2 38.2%"), "\(tried.output)")
-        let known = try ocelli(["classify", "--try", try data("import/vit").path, pets])
-        #expect(known.output.contains("nothing is left to decide") && known.output.contains("actinic_keratoses 38.2%"))
+        let confidences = lines.map { Double($0.prefix { $0 != "%" }.split(separator: " ").last ?? "") ?? -1 }
+        #expect(confidences == confidences.sorted(by: >) && confidences.last ?? -1 > 0, "\(tried.output)")
+        let best = parts[1].split(separator: "\n").filter { $0.hasPrefix("  ") }
+        #expect(best.count == 3, "\(tried.output)")
+        // The JSON of the first one, in the model.json of `ocelli init`, gives its answer.
+        let json = try #require(best.first?.split(separator: "%  ", maxSplits: 1).last)
+        #expect(try ocelli(["init", model.path]).status == 0)
+        let file = folder.appendingPathComponent("model.json")
+        let draft = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter { line in
+            !["format", "normalize", "crop_and_scale", "$decide"].contains { line.contains("\"\($0)\"") }
+        }
+        let shape = try #require(draft.firstIndex { $0.contains("\"shape\": [224, 224, 3]") })
+        let layout = draft[shape + 1].contains("layout") ? shape + 1 : shape
+        var text = draft.map(String.init)
+        text[layout] =
+            "\(draft[layout].trimmingCharacters(in: [","])), \(json.replacing("no \"normalize\", ", with: ""))"
+        try Data(text.joined(separator: "\n").utf8).write(to: file)
+        let known = try ocelli(["classify", "--try", folder.path, pets])
+        #expect(known.output.contains("nothing is left to decide"), "\(known.output)\(known.errors)")
+        let answer = try #require(lines.first?.components(separatedBy: ": ").last?.components(separatedBy: ",").first)
+        #expect(known.output.contains(answer), "\(answer): \(known.output)\(text)")
+        let described = try ocelli(["classify", "--try", try data("import/vit").path, pets])
+        #expect(
+            described.output.contains("nothing is left to decide")
+                && described.output.contains("actinic_keratoses 38.2%"))
     }
 
     /// `--try` shows the scores of the bundle's activation.

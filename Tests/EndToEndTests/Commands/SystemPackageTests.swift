@@ -43,6 +43,25 @@ struct SystemPackageTests {
         #expect(Self.files(under: URL(fileURLWithPath: prefix)) == ["bin"])
     }
 
+    /// A unit of the system may not read home folders (ProtectHome), nor does systemd look for it there.
+    @Test("below a home folder scripts/install installs a unit of the user, with a folder of models there")
+    func aHomeFolderGetsAUnitOfItsUser() throws {
+        let root = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: root) }
+        let prefix = root.path + "/.local"
+        let script = SharedData.packageRoot.appendingPathComponent("scripts/install").path
+        let install = try Shell.run(script, [prefix], environment: environment.merging(["HOME": root.path]) { $1 })
+        #expect(install.status == 0, "\(install.errors)")
+        #expect(install.text.contains("systemctl --user enable --now \(prefix)/share/systemd/user/ocelli.service"))
+        let unit = try String(contentsOfFile: prefix + "/share/systemd/user/ocelli.service", encoding: .utf8)
+        #expect(unit.contains("ExecStart=\(prefix)/bin/ocelli serve"))
+        #expect(!FileManager.default.fileExists(atPath: prefix + "/lib/systemd"))
+        let configuration = try String(contentsOfFile: prefix + "/share/ocelli/ocelli.json5", encoding: .utf8)
+        #expect(configuration.contains("\n  models: [\"\(root.path)/.local/state/ocelli/models\"],"))
+        #expect(try Shell.run(script, ["--remove", prefix]).status == 0)
+        #expect(Self.files(under: URL(fileURLWithPath: prefix)) == [])
+    }
+
     /// The targets of links in the installed documents exist, and so do the files that they name.
     private static func checkDocuments(_ prefix: String) throws {
         let root = prefix + "/share/doc/ocelli", files = FileManager.default
@@ -116,28 +135,48 @@ struct SystemPackageTests {
         for words in ["ONNX", "TensorFlow Lite", "Paddle", "Core ML", "boxes, masks"] {
             #expect(description.replacing(/\s+/, with: " ").contains(words), "\(description)")
         }
-        #expect(own().contains("etc/ocelli/ocelli.json5"))
+        let configuration = try String(
+            contentsOfFile: target.path + "/etc/ocelli/ocelli.json5", encoding: .utf8)
+        for line in ["models: [\"/var/lib/ocelli/models\"],", "repository_poll: \"2s\","] {
+            #expect(configuration.contains("\n  " + line), "\(line)")
+        }
+        // As systemd lays out the state of a unit with DynamicUser.
+        let state = target.path + "/var/lib/ocelli"
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: state) == "private/ocelli")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: state + "/models") == [])
         let result = try Shell.run(
             target.path + "/usr/bin/ocelli", ["classify", "--top", "1", BadInputTests.seven.path],
             environment: ["XDG_CACHE_HOME": Daemon.cache.path])
         #expect(result.text.contains("  7"), "\(result.errors)")
-        // The second engine is a separate package: without it the program has one engine.
-        let second = package.replacing("/ocelli_", with: "/ocelli-onnxruntime_")
-        func hasSecondEngine() throws -> Bool {
-            try Shell.run(target.path + "/usr/bin/ocelli", ["devices"]).text.contains("ONNX Runtime")
-        }
-        #expect(try !hasSecondEngine() && !own().contains { $0.contains("libonnxruntime") })
-        if TestEngines.hasONNXRuntime {
+        // The other engines are separate packages: without them the program has one engine.
+        for (name, title, library) in [
+            ("onnxruntime", "ONNX Runtime", "libonnxruntime.so.1"), ("litert", "LiteRT", "libLiteRt.so"),
+        ] {
+            let installed = "usr/lib/ocelli/\(library)"
+            func hasEngine() throws -> Bool {
+                try Shell.run(target.path + "/usr/bin/ocelli", ["devices"]).text.contains(title)
+            }
+            #expect(try !hasEngine() && !own().contains(installed))
+            let unpacked = SharedData.packageRoot.appendingPathComponent(".deps/\(name)/lib/\(library)").path
+            guard FileManager.default.fileExists(atPath: unpacked) else { continue }
+            let second = package.replacing("/ocelli_", with: "/ocelli-\(name)_")
             #expect(try dpkg("-i", second).status == 0)
-            #expect(try hasSecondEngine())
-            #expect(try dpkg("--purge", "ocelli-onnxruntime").status == 0)
-            #expect(try !hasSecondEngine())
+            #expect(try hasEngine() && own().contains(installed))
+            #expect(own().contains("usr/share/doc/ocelli-\(name)/\(name)-ThirdPartyNotices.txt"))
+            #expect(try dpkg("--purge", "ocelli-\(name)").status == 0)
+            #expect(try !hasEngine())
         }
         // A run of the service would leave its cache.
         try FileManager.default.createDirectory(
             at: target.appendingPathComponent("var/cache/ocelli"), withIntermediateDirectories: true)
         #expect(try dpkg("--remove", "ocelli").status == 0)
         #expect(own().contains("etc/ocelli/ocelli.json5"), "a removal keeps the configuration")
+        // Models are the administrator's: a purge keeps them.
+        try "kept".write(toFile: state + "/models/m.onnx", atomically: true, encoding: .utf8)
+        #expect(try dpkg("--purge", "ocelli").status == 0)
+        #expect(own().filter { $0.hasSuffix("m.onnx") } == ["var/lib/private/ocelli/models/m.onnx"])
+        try FileManager.default.removeItem(atPath: state + "/models/m.onnx")
+        #expect(try dpkg("-i", package).status == 0)
         let purge = try dpkg("--purge", "ocelli")
         #expect(purge.status == 0, "\(purge.text)\(purge.errors)")
         // dpkg leaves folders that it did not make, such as those of var.
@@ -241,7 +280,8 @@ struct SystemPackageTests {
         manager.arguments = [
             "python3", PythonClients.scripts.appendingPathComponent("service_manager.py").path, pidFile.path,
             root.appendingPathComponent("log").path, target.path + "/usr/bin/ocelli", "serve", "--cache-dir",
-            root.appendingPathComponent("cache").path, "--config", configuration.path,
+            root.appendingPathComponent("cache").path, "--config", configuration.path, "--models",
+            target.path + "/usr/share/ocelli/models",
         ]
         manager.environment = Shell.environment
         manager.standardOutput = output

@@ -87,6 +87,67 @@ struct TrainCommandTests {
         #expect(!FileManager.default.fileExists(atPath: output.path))
     }
 
+    @Test(
+        "`ocelli train` in batches, shuffled or not, has the mean losses of TensorFlow's own loop",
+        .enabled(if: Self.tensorFlow != nil, "no Python has TensorFlow: TEST_TENSORFLOW names one that has"),
+        arguments: [("batches of 4", [String]()), ("batches of 4, seed 9", ["--shuffle", "--seed", "9"])])
+    func batchesHaveTensorFlowsOwnLosses(_ key: String, _ flags: [String]) throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        let text = try Data(contentsOf: Self.folder.appendingPathComponent("expected.json"))
+        let wanted = try #require(try JSONDecoder().decode([String: [Double]].self, from: text)[key])
+        let result = try train(
+            bundle, epochs: 5, python: try #require(Self.tensorFlow), ["--json", "--batch-size", "4"] + flags)
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(losses(result).count == 5)
+        for (one, other) in zip(losses(result), wanted) { #expect(abs(one - other) < 1e-5) }
+    }
+
+    @Test("`ocelli train` passes the size and the order of batches to Python; --seed alone is a wrong command line")
+    func theJobHasTheSizeAndTheOrderOfBatches() throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        for (flags, wanted) in [
+            ([String](), (6, false, 0)), (["--batch-size", "4"], (4, false, 0)),
+            (["--batch-size", "100"], (6, false, 0)),
+            (["--batch-size", "1", "--shuffle"], (1, true, 0)), (["--shuffle", "--seed", "9"], (6, true, 9)),
+        ] {
+            let python = try substitute(
+                """
+                assert (job["items"], job["batch"]) == (6, \(wanted.0)), job
+                assert job["shuffle"] is \(wanted.1 ? "True" : "False") and job["seed"] == \(wanted.2), job
+                assert [one["feed"] for one in job["inputs"]] == ["rows", "rows"], job
+                print(json.dumps({"epoch": 1, "outputs": {"loss": 1}}), flush=True)
+                print(json.dumps({"done": "0"}), flush=True)
+                """)
+            let result = try train(bundle, epochs: 1, python: python, flags + ["--force"])
+            #expect(result.status == 0, "\(flags): \(result.errors)")
+        }
+        let seed = try train(bundle, python: "python3", ["--seed", "1"])
+        #expect(seed.status == 2 && seed.errors.contains("--seed is for --shuffle"), "\(seed.errors)")
+        let none = try train(bundle, python: "python3", ["--batch-size", "0"])
+        #expect(none.status == 2 && none.errors.contains("--batch-size"), "\(none.errors)")
+    }
+
+    /// Inputs without a batch axis take one item at a time.
+    @Test("inputs without a batch axis are trained one item at a time with --batch-size 1, and refused otherwise")
+    func inputsWithoutABatchAxis_needBatchesOfOne() throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        let single = work.appendingPathComponent("single.tiobundle")
+        try FileManager.default.copyItem(atPath: bundle, toPath: single.path)
+        let file = single.appendingPathComponent("model.json")
+        let text = try String(contentsOf: file, encoding: .utf8).replacingOccurrences(of: "[-1, ", with: "[")
+        try Data(text.utf8).write(to: file)
+        let python = try substitute(
+            """
+            assert [one["feed"] for one in job["inputs"]] == ["each", "each"] and job["batch"] == 1, job
+            assert [one["shape"] for one in job["inputs"]] == [[6, 16, 16, 3], [6, 1]], job
+            print(json.dumps({"done": "0"}), flush=True)
+            """)
+        let refused = try train(single.path, python: python)
+        #expect(refused.status == 1 && refused.errors.contains("use --batch-size 1"), "\(refused.errors)")
+        let result = try train(single.path, python: python, ["--batch-size", "1"])
+        #expect(result.status == 0, "\(result.errors)")
+    }
+
     @Test("`ocelli train` passes the batch to Python, prints each epoch, and replaces only with --force")
     func theJobHasTheBatchAndTheOutputsArePrinted() throws {
         defer { try? FileManager.default.removeItem(at: work) }

@@ -39,7 +39,7 @@ struct WrongSettingsTests {
             (["--tokens-file", "{}/none"], ["tokens_file", "no such file"], 2),
             (["--tokens-file", "{}/file"], ["the tokens file, line 1", "classes, a space and a token"], 2),
             (["--models", "{}/none"], ["{}/none", "does not exist"], 1),
-            (["--models", "{}/file"], ["is a file", "the folder that contains it"], 1),
+            (["--models", "{}/file"], ["is not a supported model file: expected .onnx", "or a folder"], 1),
             (["--models", "{}"], ["no models in", "model.json"], 1),
             (["--listen", "8080"], ["\"8080\" (did you mean \"127.0.0.1:8080\"?)", "HOST:PORT"], 2),
             (["--listen", "127.0.0.1:99999"], ["99999", "HOST:PORT"], 2),

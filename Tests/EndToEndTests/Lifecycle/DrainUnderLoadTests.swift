@@ -46,7 +46,8 @@ struct DrainUnderLoadTests {
         arguments: TestEngines.names, 0..<LongTests.times(2, long: 20))
     func aDrainLosesNothing(engine: String, _ turn: Int) throws {
         let daemon = try Daemon(
-            ["--access-log=false", "--engine", engine] + (turn % 2 == 0 ? [] : ["--drain-delay", "200ms"]))
+            ["--access-log=false", "--engine", engine, "--models", TestEngines.models(for: engine).path]
+                + (turn % 2 == 0 ? [] : ["--drain-delay", "200ms"]))
         let load = try Load(daemon.url, seconds: 2)
         // Wait for full load first, then for another moment each time.
         for _ in 0..<200 {
@@ -68,7 +69,7 @@ struct DrainUnderLoadTests {
     func manyReloadsFailNothing(engine: String) throws {
         let count = LongTests.times(10, long: 100)
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
-        try FileManager.default.copyItem(at: SharedData.packageRoot.appendingPathComponent("models"), to: models)
+        try FileManager.default.copyItem(at: TestEngines.models(for: engine), to: models)
         defer { try? FileManager.default.removeItem(at: models) }
         let manifest = models.appendingPathComponent("digits/model.json")
         let daemon = try Daemon(["--access-log=false", "--models", models.path, "--engine", engine])

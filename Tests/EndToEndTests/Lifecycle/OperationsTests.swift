@@ -129,7 +129,7 @@ struct OperationsTests {
         arguments: ["ray", "spark"])
     func killedClusterAnswersEachPictureOnce(_ engine: String) throws {
         try run(
-            "bulk_cluster.py", ["--engine", engine, "--kills", "3"], python: PythonClients.bulkPython, seconds: 600)
+            "bulk_cluster.py", ["--engine", engine, "--kills", "3"], python: PythonClients.bulkPython, seconds: 1_500)
     }
 
     private static var hasSchemas: Bool {

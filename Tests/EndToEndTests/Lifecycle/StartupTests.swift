@@ -25,7 +25,7 @@ struct StartupTests {
         for (arguments, words) in [
             (["serv"], ["\"serv\" is not a command", "did you mean \"serve\"?"]),
             (["serve", "--modles", "x"], ["--modles", "did you mean \"--models\"?"]),
-            (["serve", "models"], ["--models models"]),
+            (["serve", AbsentPath.path], [AbsentPath.path, "does not exist"]),
             (["serve", "--port", "9000"], ["\"--port\" is not a flag", "did you mean \"--listen\"?"]),
             (["serve", "--model-repository=m"], ["did you mean \"--models\"?"]),
             (["limits", "-p", "1"], ["`ocelli limits`", "\"--listen\""]), (["devices", "--port", "1"], ["\"--port\""]),
@@ -80,7 +80,9 @@ struct StartupTests {
         let picture = folder.path + "/\u{1B}[31mé\u{9B}2J\r.png"
         try FileManager.default.copyItem(atPath: BadInputTests.seven.path, toPath: picture)
         let result = try ocelli("classify", picture, picture + "\u{7}")
-        #expect(result.text.contains("/\\u{1B}[31mé\\u{9B}2J\\u{D}.png  (png, 256x256)\n"), "\(result.text)")
+        #expect(
+            result.text.contains("/\\u{1B}[31mé\\u{9B}2J\\u{D}.png  (png, 256x256)  digits version 1\n"),
+            "\(result.text)")
         #expect(result.errors.contains(".png\\u{7}: cannot be read: no such file"), "\(result.errors)")
         let controls = (result.text + result.errors).unicodeScalars.filter { $0.properties.generalCategory == .control }
         #expect(controls.allSatisfy { $0 == "\n" })
@@ -203,6 +205,10 @@ struct StartupTests {
         #expect(try Curl.run(daemon.url + "/healthz").status == 200)
         #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/digits/classify").topLabel == "7")
         #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").topLabel == "7")
+        #expect(daemon.log.contains("damaged has failed), /v1/models gives the reasons; the others are served"))
+        let alone = try Daemon(["--model", models.path + "/damaged"])
+        #expect(alone.log.contains("damaged has failed), /v1/models gives the reasons; no model is served"))
+        alone.stop()
         let described = try Curl.run(daemon.url + "/v1/models/damaged")
         #expect(described.json["state"] as? String == "failed")
         #expect((described.json["reason"] as? String)?.contains("digits.onnx") == true)
@@ -214,11 +220,91 @@ struct StartupTests {
         let daemon = try Daemon()
         for word in [
             "listening on 127.0.0.1:", "model digits version 1 is ready", "limits: ", "body 20MiB", "processors",
-            "ready after",
+            "ready after", "the page to try pictures is at \(daemon.url)/\n",
         ] {
             #expect(daemon.log.contains(word), "\(word): \(daemon.log)")
         }
         daemon.stop()
+    }
+
+    /// The first address that serves it, and that a browser can use.
+    @Test("the log at start has the address of the page, unless no address serves it")
+    func theLogHasThePagesAddress() throws {
+        let socket = FileManager.default.temporaryDirectory.appendingPathComponent("o-\(UUID().uuidString.prefix(8))")
+            .path
+        for (first, others, isServed) in [
+            ("unix:\(socket)", ["127.0.0.1:0"], true),
+            ("127.0.0.1:0?routes=infer", ["127.0.0.1:0?routes=infer,read"], true),
+            ("127.0.0.1:0?proxy=v1", ["127.0.0.1:0"], true), ("unix:\(socket)", [], false),
+            ("127.0.0.1:0?routes=read", [], false),
+        ] {
+            let daemon = try Daemon(others.flatMap { ["--listen", $0] }, listen: first)
+            let line = daemon.log.firstMatch(of: /the page to try pictures is at (\S+)/)
+            #expect((line != nil) == isServed, "\(first) \(others): \(daemon.log)")
+            if let line {
+                let answer = try Curl.run(String(line.output.1))
+                #expect(answer.status == 200 && answer.headers["content-type"] == "text/html; charset=utf-8")
+            }
+            daemon.stop()
+        }
+        let open = try Daemon(listen: ":0")
+        let page = try #require(open.log.firstMatch(of: /the page to try pictures is at (\S+)/)).output.1
+        #expect(page.hasPrefix("http://localhost:"), "\(page)")
+        open.stop()
+    }
+
+    @Test("the first answer of a lazy model has the time of its load as a stage, in the answer, the field and the log")
+    func theFirstAnswerOfALazyModelHasItsLoad() throws {
+        let daemon = try Daemon(["--load", "lazy"])
+        for (isFirst, path) in [(true, "/v1/classify"), (false, "/v1/classify")] {
+            let answer = try Curl.post(BadInputTests.seven, to: daemon.url + path)
+            let times = try #require(answer.json["timing_ms"] as? [String: Double])
+            let field = answer.headers["server-timing"] ?? ""
+            #expect((times["load"] != nil) == isFirst && field.contains(", load;dur=") == isFirst, "\(times) \(field)")
+            // The rest of the total is receiving the picture and reading the head.
+            let sum = times.reduce(0) { $0 + ($1.key == "total" ? 0 : $1.value) }, total = times["total"] ?? 0
+            #expect(sum <= total && (!isFirst || sum > 0.9 * total), "\(times)")
+        }
+        let lines = daemon.log.split(separator: "\n").filter { $0.contains("POST /v1/classify") }
+        #expect(lines.map { $0.contains(" load=") } == [true, false], "\(lines)")
+        #expect(try Curl.run(daemon.url + "/metrics").text.contains("stage=\"load\"} 1\n"))
+        daemon.stop()
+        let other = try Daemon(["--load", "lazy", "--dialects", "sagemaker"])
+        let answer = try Curl.post(BadInputTests.seven, to: other.url + "/invocations")
+        #expect(answer.headers["server-timing"]?.contains(", load;dur=") == true, "\(answer.headers)")
+        other.stop()
+    }
+
+    @Test("`ocelli limits`, `devices` and `check` print JSON with the values of their text")
+    func limitsDevicesAndChecksAreJSON() throws {
+        let limits = try ocelli("limits", "--max-body", "30MiB", "--threads", "1", "--json")
+        let rows = try #require(limits.json["limits"] as? [[String: Any]])
+        func row(_ name: String) -> [String: Any]? { rows.first { $0["name"] as? String == name } }
+        #expect(row("max_body")?["value"] as? Int == 30 << 20 && row("max_body")?["text"] as? String == "30MiB")
+        #expect(row("threads")?["value"] as? Int == 1 && row("threads")?["reason"] as? String == "as configured")
+        let text = try ocelli("limits", "--max-body", "30MiB", "--threads", "1").text
+        #expect(text.split(separator: "\n").count == rows.count)
+        #expect(
+            rows.allSatisfy { $0["value"] is Double && $0["lowered"] is Bool && !($0["name"] as? String ?? "").isEmpty }
+        )
+        let devices = try ocelli("devices", "--json")
+        let names = (devices.json["devices"] as? [[String: Any]])?.compactMap { $0["name"] as? String } ?? []
+        #expect(
+            try names.contains("CPU") && names.allSatisfy { try ocelli("devices").text.contains("\($0)  ") }, "\(names)"
+        )
+        let digits = SharedData.packageRoot.appendingPathComponent("models/digits").path
+        let good = try ocelli("check", digits, "--json")
+        #expect(good.status == 0 && good.json["good"] as? Bool == true && good.json["name"] as? String == "digits")
+        #expect((good.json["inputs"] as? [[String: Any]])?.first?["shape"] as? [Int] == [1, 1, 64, 64], "\(good.text)")
+        #expect(good.json["answers"] as? [String] == ["classify", "predict"], "\(good.text)")
+        let missing = try ocelli("check", digits, AbsentPath.path, "--json")
+        let lines = try missing.text.split(separator: "\n").map {
+            try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+        }
+        #expect(missing.status == 1 && lines.count == 2 && missing.errors.isEmpty, "\(missing.errors)")
+        #expect(lines.last??["good"] as? Bool == false && (lines.last??["problems"] as? [String])?.count == 1)
+        let wrong = try ocelli("check", digits, "--against", "x", "--json")
+        #expect(wrong.status == 2 && wrong.errors.contains("--json does not go with --against"))
     }
 
     private static func mountTmpfs(_ size: String, on folder: URL) throws -> Bool {

@@ -5,13 +5,13 @@ import Testing
 /// A bundle with batches: several pictures of a request run in one inference, with the same scores.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct EngineBatchTests {
-    /// The digits bundle with its own `runtime`, in a folder of models.
-    private func folder(runtime: String) throws -> URL {
+    /// The digits bundle for an engine with its own `runtime`, in a folder of models.
+    private func folder(_ engine: String, runtime: String) throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-batch-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let bundle = folder.appendingPathComponent("digits")
         try FileManager.default.copyItem(
-            at: SharedData.packageRoot.appendingPathComponent("models/digits"), to: bundle)
+            at: TestEngines.models(for: engine).appendingPathComponent("digits"), to: bundle)
         let file = bundle.appendingPathComponent("model.json")
         let text = try String(contentsOf: file, encoding: .utf8)
         let end = try #require(text.lastIndex(of: "}"))
@@ -20,11 +20,13 @@ struct EngineBatchTests {
         return folder
     }
 
-    @Test("pictures batched in the engine have the scores of single ones; only a bad picture fails")
-    func aBatchHasTheScoresOfSinglesAndOneBadPictureIsItsOwn() throws {
-        let folder = try folder(runtime: "{ \"batch\": 4, \"warmup\": { \"runs\": 2 } }")
+    @Test(
+        "pictures batched in the engine have the scores of single ones; only a bad picture fails",
+        arguments: TestEngines.names)
+    func aBatchHasTheScoresOfSinglesAndOneBadPictureIsItsOwn(engine: String) throws {
+        let folder = try folder(engine, runtime: "{ \"batch\": 4, \"warmup\": { \"runs\": 2 } }")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let daemon = try Daemon(["--models", folder.path, "--cache-dir", ""])
+        let daemon = try Daemon(["--models", folder.path, "--cache-dir", "", "--engine", engine])
         let single = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify")
         let seven = "image=@\(BadInputTests.seven.path)"
         let bad = "image=@\(SharedData.packageRoot.appendingPathComponent("models/digits/labels.txt").path)"
@@ -56,14 +58,16 @@ struct EngineBatchTests {
     }
 
     /// The engine's tensors through `/v2`, once with batches and once without.
-    @Test("/v2 batches of at most four have the tensors of single inferences; a bad picture fails the request")
-    func aBatchOfV2HasTheTensorsOfSingles() throws {
-        let folder = try folder(runtime: "{ \"batch\": 4 }")
+    @Test(
+        "/v2 batches of at most four have the tensors of single inferences; a bad picture fails the request",
+        arguments: TestEngines.names)
+    func aBatchOfV2HasTheTensorsOfSingles(engine: String) throws {
+        let folder = try folder(engine, runtime: "{ \"batch\": 4 }")
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.copyItem(
-            at: SharedData.packageRoot.appendingPathComponent("models/digits"),
+            at: TestEngines.models(for: engine).appendingPathComponent("digits"),
             to: folder.appendingPathComponent("singles"))
-        let daemon = try Daemon(["--models", folder.path, "--cache-dir", ""])
+        let daemon = try Daemon(["--models", folder.path, "--cache-dir", "", "--engine", engine])
         let seed = UInt64.random(in: 1 ... .max)
         var state = seed
         let items = 11, size = 64 * 64
@@ -71,8 +75,9 @@ struct EngineBatchTests {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return Float(state >> 40) / Float(1 << 24)
         }
+        let sides = engine == "litert" ? "64,64,1" : "1,64,64"
         let head =
-            "{\"inputs\":[{\"name\":\"image\",\"shape\":[\(items),1,64,64],\"datatype\":\"FP32\","
+            "{\"inputs\":[{\"name\":\"image\",\"shape\":[\(items),\(sides)],\"datatype\":\"FP32\","
             + "\"parameters\":{\"binary_data_size\":\(floats.count * 4)}}]}"
         func infer(_ model: String, _ body: Data, _ fields: [String] = []) throws -> Answer {
             try Curl.run(daemon.url + "/v2/models/\(model)/infer", ["--data-binary", "@-"] + fields, input: body)

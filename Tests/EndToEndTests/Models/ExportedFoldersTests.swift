@@ -49,11 +49,28 @@ struct ExportedFoldersTests {
                 #expect(try Curl.post(picture, to: daemon.url + "/v1/models/\(name)/\(route)").status == 400, "\(name)")
             }
         }
-        // The log has the same: each value with its source, and the reason why a model is served as tensors.
-        #expect(daemon.log.contains("model rt_detr version 1 has no model.json: "), "\(daemon.log)")
+        // The log has the reason why a model is served as tensors.
+        #expect(daemon.log.contains("model yolo_misfit version 1 is served as tensors: it has no model.json, and"))
+    }
+
+    /// With the time in front; the values with their sources are lines of the level debug.
+    @Test("the log of a load has short lines, and at the level debug each value with its source")
+    func theLinesOfALoadAreShort() throws {
+        let model = "rt_detr=" + Self.folder.appendingPathComponent("rt_detr").path
+        let value =
+            "model rt_detr version 1: outputs.layout \"detr\" from config.json (architectures: RTDetrV2ForObjectDetection)"
+        let short = try Daemon(["--model", model])
+        short.stop()
+        let lines = short.log.split(separator: "\n").filter { $0.contains("model rt_detr") }
         #expect(
-            daemon.log.contains("outputs.layout \"detr\" from config.json (architectures: RTDetrV2ForObjectDetection)"))
-        #expect(daemon.log.contains("model yolo_obb version 1 is served as tensors: it has no model.json, and"))
+            lines.contains {
+                $0.contains("model rt_detr version 1 has no model.json: ") && $0.contains(" values from ")
+            })
+        #expect(lines.count >= 3 && lines.allSatisfy { $0.count <= 200 + 40 }, "\(lines)")
+        #expect(!short.log.contains(value))
+        let whole = try Daemon(["--model", model, "--log-level", "debug"])
+        #expect(whole.log.contains(value), "\(whole.log)")
+        whole.stop()
     }
 
     /// `sources.tsv`: for one folder of each kind of source, every fact with its file and key, read from the files by

@@ -27,7 +27,7 @@ struct HostileModelTests {
             #expect(reason.contains(name), "\(name): \(reason)")
             // Some readers take an empty file as a model without content.
             let isReported =
-                reason.contains("the engine could not read the model file: ")
+                reason.contains("the engine could not read the model file")
                 || reason.contains("the model file has no outputs")
             #expect(isReported, "\(name): \(reason)")
             #expect(!reason.contains("\n") && reason.count < 1_000, "\(name): \(reason)")
@@ -58,14 +58,20 @@ struct HostileModelTests {
         try expectRefusals(folder, isTried: true)
     }
 
+    /// Engines and the formats of files that they read themselves, by the extensions.
+    static let engines: [(engine: String, suffix: String)] =
+        TestEngines.names.map { ($0, $0 == "litert" ? "tflite" : "onnx") } + [("auto", "onnx"), ("auto", "tflite")]
+
     @Test(
-        "an ONNX file cut at any sixteenth of its length is refused with a reason, and a good model is served",
-        arguments: ["auto"] + TestEngines.names)
-    func truncatedAtEverySixteenth(engine: String) throws {
-        let folder = try Folder()
-        let whole = try Data(contentsOf: SharedData.packageRoot.appendingPathComponent("models/digits/digits.onnx"))
-        for part in 0..<16 { try folder.add("cut-\(part).onnx", whole.prefix(whole.count * part / 16)) }
-        try expectRefusals(folder, isTried: false, engine: engine)
+        "an ONNX or TensorFlow Lite file cut at any sixteenth is refused with a reason, and a good model is served",
+        arguments: engines)
+    func truncatedAtEverySixteenth(engine: String, suffix: String) throws {
+        let folder = try Folder(engine)
+        let digits = suffix == "onnx" ? "models/digits/digits.onnx" : "Tests/Fixtures/litert/digits/model.tflite"
+        let whole = try Data(contentsOf: SharedData.packageRoot.appendingPathComponent(digits))
+        for part in 0..<16 { try folder.add("cut-\(part).\(suffix)", whole.prefix(whole.count * part / 16)) }
+        // LiteRT crashes on some damaged files, and is given none in the daemon itself.
+        try expectRefusals(folder, isTried: suffix == "tflite", engine: engine)
     }
 
     @Test(
@@ -73,28 +79,34 @@ struct HostileModelTests {
         .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
         .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
     func sharedModelsTruncatedAtEverySixteenth() throws {
-        let data = try #require(SharedData.folder)
-        for (model, file, suffix) in [
-            ("cifar10_resnet_float", "model.tflite", "tflite"), ("cifar10_resnet_int8", "model.tflite", "tflite"),
-            ("cifar10_cnn_onnx", "model.onnx", "onnx"),
+        let data = try #require(SharedData.folder), litert = TestEngines.hasLiteRT ? ["litert"] : []
+        for (model, file, suffix, engines) in [
+            ("cifar10_resnet_float", "model.tflite", "tflite", ["auto"] + litert),
+            ("cifar10_resnet_int8", "model.tflite", "tflite", ["auto"] + litert),
+            ("cifar10_cnn_onnx", "model.onnx", "onnx", ["auto"]),
         ] {
-            let folder = try Folder()
-            let whole = try Data(contentsOf: data.appendingPathComponent("models/\(model)/\(file)"))
-            for part in 0..<16 { try folder.add("cut-\(part).\(suffix)", whole.prefix(whole.count * part / 16)) }
-            try expectRefusals(folder, mayLoad: true, isTried: false)
+            for engine in engines {
+                let folder = try Folder(engine)
+                let whole = try Data(contentsOf: data.appendingPathComponent("models/\(model)/\(file)"))
+                for part in 0..<16 { try folder.add("cut-\(part).\(suffix)", whole.prefix(whole.count * part / 16)) }
+                try expectRefusals(folder, mayLoad: true, isTried: suffix == "tflite", engine: engine)
+            }
         }
     }
 
-    /// Only OpenVINO reads these formats, so that no other engine can run them.
+    /// LiteRT, which reads TensorFlow Lite files too, has no such operator either, and gives its reason.
     @Test(
-        "a TensorFlow Lite file or a SavedModel with an operator that OpenVINO lacks is refused by the operator's name",
+        "a TensorFlow Lite file or a SavedModel with an operator that no engine has is refused by the operator's name",
         arguments: [
             (
-                "observations/ssd_fast", "model.tflite", "TFLite_Detection_PostProcess", "TFLite_Detection_PostProcesX"
+                "observations/ssd_fast", "model.tflite", "TFLite_Detection_PostProcess", "TFLite_Detection_PostProcesX",
+                TestEngines.hasLiteRT ? ["OpenVINO: ", "LiteRT: "] : []
             ),
-            ("exports/saved_model_keras", "saved_model.pb", "BiasAdd", "BiasXdd"),
+            ("exports/saved_model_keras", "saved_model.pb", "BiasAdd", "BiasXdd", []),
         ])
-    func missingOperatorsOfOtherFormatsAreNamed(source: String, file: String, operation: String, other: String) throws {
+    func missingOperatorsOfOtherFormatsAreNamed(
+        source: String, file: String, operation: String, other: String, engines: [String]
+    ) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-lacks-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.copyItem(
@@ -104,20 +116,26 @@ struct HostileModelTests {
         try #require(text.replacing(operation, with: other).data(using: .isoLatin1)).write(to: changed)
         let check = try Shell.run(Daemon.binary.path, ["check", folder.path])
         #expect(check.status != 0 && check.errors.contains(other), "\(check.text)\(check.errors)")
+        for engine in engines { #expect(check.errors.contains(engine), "\(check.errors)") }
+        if !engines.isEmpty {
+            #expect(check.errors.contains("it does not have the operator \(other)"), "\(check.errors)")
+        }
     }
 
-    /// Whole ONNX files with some changed bytes, each tried on its engine in a separate process: the daemon continues
+    /// Whole files with some changed bytes, each tried on its engine in a separate process: the daemon continues
     /// in any case. MUTATED_FILES is the number of files for each engine.
     @Test(
-        "ONNX files with changed bytes load or are refused, and the daemon still classifies",
-        arguments: TestEngines.names)
-    func mutatedONNXFilesDoNoHarm(engine: String) throws {
+        "ONNX and TensorFlow Lite files with changed bytes load or are refused, and the daemon still classifies",
+        arguments: engines.filter { $0 != ("auto", "onnx") })
+    func mutatedFilesDoNoHarm(engine: String, suffix: String) throws {
         let seed = SplitMix.seed(for: "mutated files")
-        let sources = try Mutants.sources(for: engine)
+        let sources = try Mutants.sources(for: engine, suffix)
         let wanted = ProcessInfo.processInfo.environment["MUTATED_FILES"].flatMap { Int($0) }
         let count = wanted ?? LongTests.times(12, long: 100), ofADaemon = 100
         let batches = stride(from: 0, to: count, by: ofADaemon).map { start in
-            Mutants(engine: engine, range: start..<min(start + ofADaemon, count), sources: sources, seed: seed)
+            Mutants(
+                engine: engine, suffix: suffix, range: start..<min(start + ofADaemon, count), sources: sources,
+                seed: seed)
         }
         let found = Mutex(Mutants.Findings()), rest = Mutex(batches[...])
         // Two daemons, so that one loads while another starts or ends. Their threads wait for processes.
@@ -136,7 +154,7 @@ struct HostileModelTests {
         let findings = found.withLock { $0 }
         #expect(findings.problems.isEmpty, "seed \(seed): \(findings.problems.prefix(10).joined(separator: "\n"))")
         #expect(findings.states.values.reduce(0, +) == count, "seed \(seed): \(findings.states)")
-        print("\(engine): of \(count) mutated files \(findings.text)")
+        print("\(engine): of \(count) mutated \(suffix) files \(findings.text)")
     }
 }
 
@@ -145,9 +163,10 @@ private final class Folder {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-hostile-\(UUID().uuidString)")
     private(set) var names: [String] = []
 
-    init() throws {
+    /// - Parameter engine: the engine that runs the good one; `auto` chooses.
+    init(_ engine: String = "auto") throws {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        let digits = SharedData.packageRoot.appendingPathComponent("models/digits")
+        let digits = TestEngines.models(for: engine).appendingPathComponent("digits")
         try FileManager.default.copyItem(at: digits, to: url.appendingPathComponent("digits"))
     }
 
@@ -180,6 +199,8 @@ private struct Mutants: Sendable {
     }
 
     let engine: String
+    /// The extension of the files.
+    let suffix: String
     let range: Range<Int>
     let sources: [Data]
     let seed: UInt64
@@ -194,7 +215,8 @@ private struct Mutants: Sendable {
     /// The files to mutate: small ones, in which nearly every byte is structure, with operators of networks, quantized
     /// ones, loops of suppression and open shapes; and one of weights. Those of tables come first, if the engine runs
     /// them.
-    static func sources(for engine: String) throws -> [Data] {
+    static func sources(for engine: String, _ suffix: String) throws -> [Data] {
+        if suffix == "tflite" { return try liteSources() }
         let tables = TabularTests.fixtures.appendingPathComponent("models")
         let names = try FileManager.default.contentsOfDirectory(atPath: tables.path).sorted()
         var files = engine == "onnxruntime" ? names.map { tables.appendingPathComponent($0) } : []
@@ -206,6 +228,24 @@ private struct Mutants: Sendable {
         ].map { fixtures.appendingPathComponent($0) }
         files.append(root.appendingPathComponent("models/digits/digits.onnx"))
         return [ONNXFile.slow(layers: 3, side: 16, window: 3).bytes] + (try files.map { try Data(contentsOf: $0) })
+    }
+
+    /// TensorFlow Lite files to mutate: signed and unsigned bytes, final detections, weights, and an operator that only
+    /// LiteRT runs.
+    private static func liteSources() throws -> [Data] {
+        let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures")
+        let weights = fixtures.appendingPathComponent("integer-weights")
+        let names = try FileManager.default.contentsOfDirectory(atPath: weights.path).sorted()
+        let files =
+            names.filter { $0.hasSuffix(".tflite") }.map { weights.appendingPathComponent($0) }
+            + [
+                "tensorio/picture-normalized.tiobundle/model.tflite",
+                "tensorio/quantized-signed-range.tiobundle/model.tflite",
+                "tensorio/matrices-2-in-2-out.tiobundle/model.tflite", "observations/ssd_fast/model.tflite",
+                "litert/digits/model.tflite",
+            ].map { fixtures.appendingPathComponent($0) }
+        return [1, 12].map { TFLiteModel.slow(layers: 3, side: 16, window: 3, pooling: $0).bytes }
+            + (try files.map { try Data(contentsOf: $0) })
     }
 
     /// A file by its number, which depends only on the seed.
@@ -229,8 +269,8 @@ private struct Mutants: Sendable {
     func served() -> Findings {
         var findings = Findings()
         do {
-            let folder = try Folder()
-            for index in range { try folder.add("mutant-\(index).onnx", mutant(index)) }
+            let folder = try Folder(engine)
+            for index in range { try folder.add("mutant-\(index).\(suffix)", mutant(index)) }
             let daemon = try Daemon(
                 [
                     "--models", folder.url.path, "--cache-dir", "", "--access-log=false", "--engine", engine,

@@ -166,22 +166,47 @@ struct IntegerWeightsTests {
                 at: fixtures.appendingPathComponent(name + ".onnx"), to: folder.appendingPathComponent(name + ".onnx"))
         }
         let words = "4 of its layers compute with 8-bit integers, and "
+        // With "auto", a comparison finds the wrong sums, and ONNX Runtime runs the model.
+        let onOpenVINO = ["OCELLI_ENGINE": "openvino"]
         let environment = ["ONEDNN_MAX_CPU_ISA": "AVX2"]
         for name in names {
             let path = folder.path + "/" + name + ".onnx"
-            let limited = try Shell.run(Daemon.binary.path, ["check", path], environment: environment)
+            let limited = try Shell.run(
+                Daemon.binary.path, ["check", path], environment: environment.merging(onOpenVINO) { $1 })
             #expect(limited.status == 0, "\(limited.errors)")
             let line = "warning: \(words)the environment variable ONEDNN_MAX_CPU_ISA (AVX2) switches VNNI off"
             #expect(limited.text.contains(line) == (name == "qdq" && Self.isX86), "\(limited.text)")
-            let plain = try Shell.run(Daemon.binary.path, ["check", path])
+            let plain = try Shell.run(Daemon.binary.path, ["check", path], environment: onOpenVINO)
             #expect(
                 plain.text.contains(words) == (name == "qdq" && Self.isX86 && !TestProcessor.hasVNNI), "\(plain.text)")
         }
         guard Self.isX86 else { return }
-        let daemon = try Daemon(["--models", folder.path, "--cache-dir", ""], environment: environment)
+        let daemon = try Daemon(
+            ["--models", folder.path, "--cache-dir", "", "--engine", "openvino"], environment: environment)
         #expect(daemon.stop() == 0)
         let lines = daemon.log.split(separator: "\n").filter { $0.contains(words) }
         #expect(lines.count == 1 && lines[0].contains("model qdq version 1: "), "\(daemon.log)")
+    }
+
+    /// A cache may be copied to a machine with another processor, as in an image.
+    @Test("the choice of an engine holds only for the instructions for which it was made")
+    func choicesAreForAProcessor() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bytes-\(UUID().uuidString)")
+        let models = folder.appendingPathComponent("models")
+        try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.copyItem(
+            at: SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/quantized/qdq.onnx"),
+            to: models.appendingPathComponent("qdq.onnx"))
+        let exact = TestProcessor.hasVNNI || !Self.isX86 ? "openvino" : "onnxruntime"
+        for (limit, expected) in [("", exact), ("AVX2", Self.isX86 ? "onnxruntime" : "openvino"), ("", exact)] {
+            let daemon = try Daemon(
+                ["--models", models.path, "--cache-dir", folder.path],
+                environment: limit.isEmpty ? [:] : ["ONEDNN_MAX_CPU_ISA": limit])
+            let engine = try Curl.run(daemon.url + "/v1/models/qdq").json["engine"] as? [String: Any]
+            #expect(engine?["name"] as? String == expected, "\(limit): \(engine ?? [:]) \(daemon.log)")
+            #expect(daemon.stop() == 0)
+        }
     }
 
     /// Kernels for other architectures do not saturate.

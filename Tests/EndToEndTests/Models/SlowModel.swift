@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 
 /// A bundle with a model that takes seconds of arithmetic and a few kilobytes of text: a row of poolings over wide
-/// windows, in OpenVINO's own format, or in ONNX for ONNX Runtime. An engine can be stopped between two of them.
+/// windows, in OpenVINO's own format, in ONNX for ONNX Runtime, or in TensorFlow Lite's format for LiteRT. An engine
+/// can be stopped between two of them.
 enum SlowModel {
     /// Writes the bundle `slow` into a folder of models.
     /// - Parameters:
@@ -10,16 +11,18 @@ enum SlowModel {
     ///     side.
     ///   - warmUpRuns: the number of runs before it is ready.
     ///   - side: the side of the picture. A fourth of it takes a sixteenth of the time.
-    ///   - engine: the engine to run it. For ONNX Runtime the windows are narrower, which take it about as long.
+    ///   - engine: the engine to run it. For other engines than OpenVINO the windows are narrower, which take them
+    ///     about as long.
     static func write(
         into folder: URL, layers: Int, warmUpRuns: Int = 0, side: Int = 256, engine: String = "openvino"
     ) throws {
         let bundle = folder.appendingPathComponent("slow")
         try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
-        let isONNX = engine == "onnxruntime"
-        if isONNX {
-            try ONNXFile.slow(layers: layers, side: side, window: 15, isFlat: true).bytes.write(
-                to: bundle.appendingPathComponent("slow.onnx"))
+        var file = "slow.xml", backend = "openvino"
+        if engine != "openvino" {
+            let poolings = PoolingFile(layers: layers, side: side, window: 15, isFlat: true, engine: engine)
+            (file, backend) = (poolings.name, engine == "litert" ? "tflite" : "onnx")
+            try poolings.bytes.write(to: bundle.appendingPathComponent(file))
         } else {
             try Data(model(layers: layers, side: side).utf8).write(to: bundle.appendingPathComponent("slow.xml"))
             // The axes of the last layer's mean: 2 and 3, as 64-bit integers.
@@ -27,10 +30,12 @@ enum SlowModel {
                 to: bundle.appendingPathComponent("slow.bin"))
         }
         try Data("red\ngreen\nblue\n".utf8).write(to: bundle.appendingPathComponent("labels.txt"))
-        let file = isONNX ? #""slow.onnx", "backend": "onnx""# : #""slow.xml", "backend": "openvino""#
+        let layout = engine == "litert" ? "NHWC" : "NCHW"
         let json = """
-            { "name": "Slow", "id": "slow", "version": "1", "model": { "file": \(file) },
-              "inputs": [ { "name": "image", "type": "image", "shape": [\(side), \(side), 3], "format": "RGB", "layout": "NCHW" } ],
+            { "name": "Slow", "id": "slow", "version": "1", "model": { "file": "\(file)", "backend": "\(backend)" },
+              "inputs": [
+                { "name": "image", "type": "image", "shape": [\(side), \(side), 3], "format": "RGB", "layout": "\(layout)" }
+              ],
               "outputs": [ { "name": "mean", "type": "array", "shape": [1, 3], "labels": "labels.txt" } ],
               "runtime": { "warmup": { "runs": \(warmUpRuns) } } }
             """

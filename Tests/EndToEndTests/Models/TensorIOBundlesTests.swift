@@ -130,7 +130,7 @@ struct TensorIOBundlesTests {
     func theWrongTaskIsRefusedByTheServedName() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
         let picture = BadInputTests.seven
-        for task in ["classify", "detect", "segment", "keypoints", "embed"] {
+        for task in ["classify", "detect", "segment", "keypoints", "embed", "read"] {
             let answer = try Curl.post(picture, to: daemon.url + "/v1/models/number-without-modes/\(task)")
             #expect(answer.status == 400 && answer.code == "invalid_input", "\(answer.text)")
             #expect(answer.error.hasPrefix("model \"number-without-modes\" "), "\(task): \(answer.error)")
@@ -282,6 +282,7 @@ struct TensorIOBundlesTests {
             try text.replacingOccurrences(of: old, with: new).write(to: file, atomically: true, encoding: .utf8)
         }
         try add("only-trains", "[\"predict\"]", "[\"train\"]")
+        try add("evaluates", "[\"predict\"]", "[\"train\", \"eval\"]")
         try add("placeholder", "\"model\": {", "\"placeholder\": true, \"model\": {")
         try add("no-name", "\"name\": \"number\",", "")
         try add("wrong-model-file", "model.tflite", "other.tflite")
@@ -307,7 +308,9 @@ struct TensorIOBundlesTests {
             let refused = try predict(daemon, name, "[2]")
             #expect(refused.status == 503 && refused.code == "model_not_ready", "\(name): \(refused.text)")
         }
-        #expect(same(try predict(daemon, "number", "[2]").json["outputs"], ["output": 25]))
+        for name in ["number", "evaluates"] {
+            #expect(same(try predict(daemon, name, "[2]").json["outputs"], ["output": 25]), "\(name)")
+        }
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 }

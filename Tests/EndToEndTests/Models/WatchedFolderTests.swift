@@ -49,4 +49,25 @@ struct WatchedFolderTests {
         #expect(MetricsTests.value("ocelli_reloads_total{result=\"ok\"}", in: page) == 0)
         #expect(daemon.stop() == 0)
     }
+
+    @Test("with repository_poll an empty folder of models is waited for, and /readyz answers 503 meanwhile")
+    func anEmptyFolderIsFilledLater() throws {
+        let files = FileManager.default
+        let folder = files.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
+        try files.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? files.removeItem(at: folder) }
+        let daemon = try Daemon(["--models", folder.path, "--repository-poll", "200ms"])
+        #expect(daemon.log.contains("no models in \(folder.path)"))
+        let ready = try Curl.run(daemon.url + "/readyz")
+        #expect(ready.status == 503 && ready.text.contains("not ready: there is no model"), "\(ready.text)")
+        #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").status == 404)
+        for path in ["/", "/v1/models", "/metrics"] {
+            #expect(try Curl.run(daemon.url + path).status == 200, "\(path)")
+        }
+        let bundle = SharedData.packageRoot.appendingPathComponent("models/digits")
+        try files.copyItem(at: bundle, to: folder.appendingPathComponent("first"))
+        #expect(try eventually { try Curl.run(daemon.url + "/readyz").status == 200 }, "\(daemon.log)")
+        #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").topLabel == "7")
+        #expect(daemon.stop() == 0)
+    }
 }

@@ -136,6 +136,18 @@ extension SettingsCase {
             }
         ])
 
+    static let readers = SettingsCase(
+        title: "readers", settings: ["max_lines": "3"],
+        also: ["models": SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/readers/models").path],
+        checks: [
+            "max_lines": { running in
+                let page = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/readers/pictures/page.png")
+                let answer = try Curl.post(page, to: running.url + "/v1/read")
+                return unless(
+                    (answer.json["lines"] as? [Any])?.count == 3 && answer.json["skipped"] as? Int == 2, answer.text)
+            }
+        ])
+
     static let quiet = SettingsCase(
         title: "a quiet log", settings: ["log_level": "notice"],
         checks: [

@@ -177,7 +177,7 @@ extension SettingsCase {
         ])
 
     static let onnxRuntime = SettingsCase(
-        title: "the second engine",
+        title: "ONNX Runtime's library",
         settings: ["engine": "onnxruntime", "onnxruntime_path": "/nowhere/libonnxruntime.so"],
         checks: [
             // The library does not exist. Without `engine` the model runs on the other engine; without
@@ -196,7 +196,41 @@ extension SettingsCase {
             },
         ])
 
+    static let liteRT = SettingsCase(
+        title: "LiteRT's library", settings: ["litert_path": "/nowhere/libLiteRt.so"],
+        also: own.merging(["engine": "litert"]) { first, _ in first },
+        prepare: { try put(export: "yolo_classify_tflite", in: $0) },
+        checks: [
+            "litert_path": { running in
+                let reason =
+                    try Curl.run(running.url + "/v1/models/yolo_classify_tflite").json["reason"] as? String ?? ""
+                return unless(reason.contains("/nowhere/libLiteRt.so"), "the model does not ask for it: \(reason)")
+            }
+        ])
+
+    /// Only OpenVINO reads the model's format.
+    static let unconfirmed = SettingsCase(
+        title: "unconfirmed models are refused", settings: ["unconfirmed": "refuse"], also: own,
+        prepare: { try put(export: "model_api_classification", in: $0) },
+        checks: [
+            "unconfirmed": { running in
+                let model = try Curl.run(running.url + "/v1/models/model_api_classification").json
+                let reason = model["reason"] as? String ?? ""
+                return unless(
+                    model["state"] as? String == "failed" && reason.contains("not confirmed"), "it serves: \(model)")
+            }
+        ])
+
     private static let own = ["models": "{}/models", "cache_dir": "{}/cache"]
+
+    /// Adds a model of Tests/Fixtures/exports to a case's folder of models.
+    private static func put(export name: String, in folder: URL) throws {
+        let models = folder.appendingPathComponent("models")
+        try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(
+            at: SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/exports/\(name)"),
+            to: models.appendingPathComponent(name))
+    }
 
     private static func put(_ name: String, _ bytes: Data?, in folder: URL) throws {
         let models = folder.appendingPathComponent("models")

@@ -7,7 +7,8 @@ import Testing
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct EverySettingTests {
     static let cases: [SettingsCase] = [
-        .answers, .sharing, .pipelines, .quiet, .tokens, .proxies, .reports, .limits, .connections, .totals, .decoding,
+        .answers, .sharing, .pipelines, .readers, .quiet, .tokens, .proxies, .reports, .limits, .connections, .totals,
+        .decoding,
         .shapes,
         .queue,
         .length,
@@ -17,7 +18,8 @@ struct EverySettingTests {
         .timeout,
         .models, .named,
         .engine,
-        .streams, .singleStream, .integerWeights, .device, .onnxRuntime, .watched, .kept, .untried,
+        .streams, .singleStream, .integerWeights, .device, .onnxRuntime, .liteRT, .unconfirmed,
+        .watched, .kept, .untried,
         .triedInLittleMemory, .triedForAMoment,
         .twoAtOnce, .teaching, .taughtBytes,
     ]

@@ -105,6 +105,9 @@ struct TaughtEmbedderTests {
         #expect(answer.status == 200 && answer.topLabel == "kind1", "\(answer.text)")
         #expect(try server.get("/v1/models/parts").json["state"] as? String == "ready")
         #expect(try server.teach("kind0", TaughtPicture.png(kind: 0, number: 9)).code == "conflict")
+        // The new embedder's vectors cannot be compared with the examples.
+        let search = try server.classify(Self.picture, "/v1/taught/parts/search")
+        #expect(search.status == 503 && search.code == "model_not_ready", "\(search.text)")
         let forgotten = try server.delete("parts/classes?label=kind0")
         #expect(forgotten.status == 200, "\(forgotten.text)")
         #expect(try server.classify(Self.picture).classifications.count == 1)
@@ -126,6 +129,8 @@ struct TaughtEmbedderTests {
         let refused = try server.classify(Self.picture)
         #expect(refused.status == 503 && refused.error.contains("not served any more"), "\(refused.text)")
         #expect(try server.teach("kind0", Self.picture).status == 409)
+        let search = try server.classify(Self.picture, "/v1/taught/parts/search")
+        #expect(search.status == 503 && search.error.contains("not served any more"), "\(search.text)")
         #expect(try server.put("other", "{\"embedder\": \"embedder\"}").code == "model_not_found")
         try FileManager.default.moveItem(at: server.folder.appendingPathComponent("away"), to: bundle)
         server.daemon.signal(SIGHUP)

@@ -13,7 +13,7 @@ struct TaughtServingTests {
         for (method, path) in [
             ("GET", ""), ("GET", "/x"), ("PUT", "/x"), ("DELETE", "/x"), ("GET", "/x/examples"),
             ("POST", "/x/examples?label=a"), ("DELETE", "/x/examples/1"), ("DELETE", "/x/classes?label=a"),
-            ("POST", "/x/versions/1/serve"),
+            ("POST", "/x/versions/1/serve"), ("POST", "/x/search"),
         ] {
             let answer = try Curl.run(daemon.url + "/v1/taught" + path, ["-X", method])
             #expect(answer.status == 404 && answer.code == "not_found", "\(method) \(path): \(answer.text)")
@@ -125,6 +125,7 @@ struct TaughtServingTests {
         for (method, path) in [
             ("GET", "/parts/examples"), ("POST", "/parts/examples?label=a"), ("DELETE", "/parts/examples/1"),
             ("DELETE", "/parts/classes?label=a"), ("POST", "/parts/versions/1/serve"), ("DELETE", "/parts"),
+            ("POST", "/parts/search"),
         ] {
             for kind in ["infer", "read", "admin"] { #expect(try status(kind, method, path) == 403, "\(kind) \(path)") }
         }
@@ -133,6 +134,7 @@ struct TaughtServingTests {
         }
         #expect(try Curl.run(server.url + "/v1/taught").status == 401)
         #expect(try status("teach", "GET", "/parts/examples") == 200)
+        #expect(try status("teach", "POST", "/parts/search", Self.picture) == 200)
         #expect(try status("teach", "DELETE", "/parts") == 204)
         #expect(server.daemon.stop() == 0)
     }
@@ -147,6 +149,7 @@ struct TaughtServingTests {
             for (method, path) in [
                 ("PUT", "/other"), ("POST", "/parts/examples?label=a"), ("GET", "/parts/examples"),
                 ("DELETE", "/parts/classes?label=a"), ("POST", "/parts/versions/1/serve"), ("DELETE", "/parts"),
+                ("POST", "/parts/search"),
             ] {
                 let answer = try Curl.run(
                     server.url + "/v1/taught" + path, ["-X", method, "-H", field, "--data-binary", body])

@@ -29,13 +29,14 @@ enum Fixtures {
 extension ImagePipeline {
     /// The tensor of a picture.
     func tensor(
-        _ picture: [UInt8], options: ImageDecodeOptions = ImageDecodeOptions(), isCancelled: () -> Bool = { false }
+        _ picture: [UInt8], frame: RawFrame? = nil, options: ImageDecodeOptions = ImageDecodeOptions(),
+        isCancelled: () -> Bool = { false }
     ) throws -> [UInt8] {
         // Filled, so that an unwritten element is noticed.
         var tensor = [UInt8](repeating: 0xA5, count: spec.byteCount)
         _ = try picture.withUnsafeBytes { bytes in
             try tensor.withUnsafeMutableBytes { destination in
-                try prepare(bytes, into: destination, options: options, isCancelled: isCancelled)
+                try prepare(bytes, frame: frame, into: destination, options: options, isCancelled: isCancelled)
             }
         }
         return tensor

@@ -70,7 +70,8 @@ struct GoldenCase: CustomStringConvertible {
         if let margin = values["margin"].flatMap(Double.init) { spec.decodeMargin = margin }
         self.spec = spec
         options = ImageDecodeOptions(
-            ignoreOrientation: values["orientation"] == "ignore", fullDecode: values["decode"] == "full")
+            orientation: values["orientation"].flatMap { ImageOrientation(text: $0) } ?? .apply,
+            fullDecode: values["decode"] == "full")
         box = numbers("box")
         points = numbers("points")
         mean = Double(number("mean"))

@@ -44,7 +44,7 @@ import Testing
         #expect(
             stages[0].task == .detect && stages[0].top == 3 && stages[0].maximum == 2 && stages[0].classes == ["car"])
         #expect(stages[0].crop.margin == 0.1 && stages[0].crop.isSquare && stages[0].crop.isMasked)
-        #expect(stages[1].crop.alignsFivePoints && stages[1].crop.side == 160)
+        #expect(stages[1].crop.alignment == .fivePoints && stages[1].crop.side == 160)
     }
 
     @Test(
@@ -66,7 +66,10 @@ import Testing
                 stage("\"crop\": {\"margin\": -0.1}"),
                 ["pipeline.each[0].crop.margin: expected a number from 0.0 to 10.0"]
             ),
-            (stage("\"crop\": {\"align\": \"eyes\"}"), ["pipeline.each[0].crop.align: expected \"five_points\""]),
+            (
+                stage("\"crop\": {\"align\": \"eyes\"}"),
+                ["pipeline.each[0].crop.align: expected one of \"five_points\", \"box\""]
+            ),
             (stage("\"crop\": {\"size\": [112, 112]}"), ["pipeline.each[0].crop.size: is for \"align\""]),
             (
                 stage("\"crop\": {\"align\": \"five_points\", \"size\": [112, 96]}"),

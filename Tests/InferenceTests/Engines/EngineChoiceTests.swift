@@ -46,10 +46,17 @@ struct EngineChoiceTests {
     }
 
     private func engine(_ first: ScriptedEngine, _ second: ScriptedEngine?) -> ChoosingEngine {
-        ChoosingEngine(first) { (_) throws(EngineError) -> any Engine in
+        ChoosingEngine.between(first) { () throws(EngineError) -> any Engine in
             guard let second else { throw Self.missing }
             return second
         }
+    }
+
+    /// The first engine computes as the second does.
+    private static let same = EngineFinding(Confirmation(by: "ONNX Runtime 1", at: ["[1,4]"], largestDifference: 0))
+
+    private static func wrong(_ fault: String) -> EngineFinding {
+        EngineFinding(fault: fault, .ownRuntime("ONNX Runtime 1"))
     }
 
     private let openVINO = ScriptedEngine("OpenVINO 1"), onnxRuntime = ScriptedEngine("ONNX Runtime 1")
@@ -60,7 +67,7 @@ struct EngineChoiceTests {
         let engine = engine(openVINO, onnxRuntime)
         let opened = try engine.open(source)
         #expect(opened.use?.name == "openvino" && opened.use?.reason == nil)
-        try #require(opened.question).decide(nil)
+        try #require(opened.question).decide(Self.same)
         #expect(try engine.open(source).question == nil)
         #expect(try engine.open(source).use?.name == "openvino")
     }
@@ -68,7 +75,7 @@ struct EngineChoiceTests {
     @Test("an ONNX file that OpenVINO computes wrongly runs on ONNX Runtime from then on")
     func whatTheFirstEngineComputesWronglyRunsOnTheSecondFromThenOn() throws {
         let engine = engine(openVINO, onnxRuntime)
-        try #require(try engine.open(source).question).decide("computes it wrongly: 2 instead of 1")
+        try #require(try engine.open(source).question).decide(Self.wrong("computes it wrongly: 2 instead of 1"))
         let opened = try engine.open(source)
         #expect(opened.use?.name == "onnxruntime" && opened.question == nil)
         #expect(opened.use?.reason == "OpenVINO computes it wrongly: 2 instead of 1")
@@ -101,10 +108,10 @@ struct EngineChoiceTests {
         // The engine changes, and the change is reported.
         #expect(
             opened.use?.reason
-                == "other builds of the engines ran it on ONNX Runtime, because OpenVINO cannot read it: no LinearClassifier"
+                == "other builds of the engines, or another processor, ran it on ONNX Runtime, because OpenVINO cannot read it: no LinearClassifier"
         )
         // The load check's process makes the decision: the daemon's own load must report the change too.
-        try #require(opened.question).decide(nil)
+        try #require(opened.question).decide(Self.same)
         let again = try engine(ScriptedEngine("OpenVINO 2"), onnxRuntime).open(source)
         #expect(again.question == nil && again.use?.reason == opened.use?.reason)
     }
@@ -112,7 +119,7 @@ struct EngineChoiceTests {
     /// A user's own library may have the same version as the included one.
     @Test("another build of the same version of ONNX Runtime causes a new choice of engine")
     func anotherBuildOfAnEngineOpensTheQuestionAgain() throws {
-        try #require(try engine(openVINO, onnxRuntime).open(source).question).decide(nil)
+        try #require(try engine(openVINO, onnxRuntime).open(source).question).decide(Self.same)
         #expect(try engine(openVINO, onnxRuntime).open(source).question == nil)
         #expect(try engine(openVINO, ScriptedEngine("ONNX Runtime 1", build: "2")).open(source).question != nil)
     }
@@ -120,7 +127,7 @@ struct EngineChoiceTests {
     @Test("a file with other contents under the same name gets a separate choice of engine")
     func theChoiceIsOfTheContents() throws {
         let engine = engine(openVINO, onnxRuntime)
-        try #require(try engine.open(source).question).decide("computes it wrongly")
+        try #require(try engine.open(source).question).decide(Self.wrong("computes it wrongly"))
         try folder.write(["model.onnx": "another model \(UUID().uuidString)"])
         #expect(try engine.open(source).use?.name == "openvino")
     }
@@ -159,7 +166,7 @@ struct EngineChoiceTests {
             var source = ModelSource(path: folder.url.path + "/\(place)/model.onnx")
             source.cacheFolder = folder.url.path
             let opened = try engine.open(source)
-            opened.question?.decide(nil)
+            opened.question?.decide(Self.same)
             #expect(opened.use?.name == (place == "hub" ? "onnxruntime" : "openvino"), "\(place)")
         }
     }
@@ -170,7 +177,8 @@ struct EngineChoiceTests {
         let link = folder.url.path + "/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "plain")
         let engine = engine(openVINO, onnxRuntime)
-        try #require(try engine.open(ModelSource(path: folder.url.path + "/plain/model.onnx")).question).decide(nil)
+        try #require(try engine.open(ModelSource(path: folder.url.path + "/plain/model.onnx")).question).decide(
+            Self.same)
         #expect(try engine.open(ModelSource(path: link + "/model.onnx")).question == nil)
     }
 
@@ -229,7 +237,7 @@ struct EngineChoiceTests {
     func filesOfOtherFormatsAreTheFirstEngines() throws {
         var source = ModelSource(path: folder.url.path + "/model.tflite")
         #expect(try engine(openVINO, onnxRuntime).open(source).question == nil)
-        source.engine.preference = .onnxruntime
+        (source.engine.preference, source.engine.isRequired) = (.onnxruntime, true)
         let error = #expect(throws: EngineError.self) { try engine(openVINO, onnxRuntime).open(source) }
         #expect(error?.detail.contains("ONNX Runtime reads ONNX files") == true)
     }

@@ -14,11 +14,13 @@ import Testing
     }
 
     /// Loads a file with two engines and the default settings.
+    /// - Parameter referee: completes the referee, which is the second engine.
     private func load(
-        _ first: FunctionEngine, _ second: FunctionEngine, time: Duration = .seconds(60)
+        _ first: any Engine, _ second: any Engine, time: Duration = .seconds(60),
+        referee: @escaping @Sendable (inout EngineReferee) -> Void = { _ in }
     ) async throws -> LoadReport {
         var configuration = ModelConfiguration()
-        configuration.engine = ChoosingEngine(first) { (_) throws(EngineError) -> any Engine in second }
+        configuration.engine = ChoosingEngine.between(first, second, referee: referee)
         configuration.compile.streams = 1
         configuration.engineComparisonTime = time
         return try await Model.load(contentsOf: folder.url.path + "/model.onnx", configuration: configuration)
@@ -41,16 +43,16 @@ import Testing
     func enginesThatAgree() async throws {
         let second = FunctionEngine("second", Self.sides, Self.double)
         let report = try await load(FunctionEngine("first", Self.sides, Self.double), second)
-        #expect(report.engine?.name == "openvino" && report.engineUncompared == nil)
+        #expect(report.engine?.name == "openvino" && report.confirmation.reason == nil)
         #expect(
-            report.engine?.comparedAt == ["[1,2,32,32]", "[1,2,37,51]", "[1,2,224,224]", "[1,2,256,320]"])
+            report.confirmation.shapes == ["[1,2,32,32]", "[1,2,37,51]", "[1,2,224,224]", "[1,2,256,320]"])
     }
 
-    @Test("a model with an open number of rows is compared with one row and with three")
+    @Test("a model with an open number of rows is compared with one row, with three and with nine")
     func severalRows() async throws {
         let report = try await load(
             FunctionEngine("first", [-1, 4], Self.double), FunctionEngine("second", [-1, 4], Self.double))
-        #expect(report.engine?.comparedAt == ["[1,4]", "[3,4]"])
+        #expect(report.confirmation.shapes == ["[1,4]", "[3,4]", "[9,4]"])
     }
 
     @Test("a model that takes only multiples of 32 is compared at odd multiples of it")
@@ -62,7 +64,7 @@ import Testing
         let report = try await load(
             FunctionEngine("first", Self.sides, multiples), FunctionEngine("second", Self.sides, multiples))
         #expect(report.engine?.name == "openvino")
-        #expect(report.engine?.comparedAt.contains("[1,2,96,160]") == true, "\(report.engine?.comparedAt ?? [])")
+        #expect(report.confirmation.shapes.contains("[1,2,96,160]"), "\(report.confirmation.shapes)")
     }
 
     @Test("a model with fixed shapes names them, and a second load runs nothing and names them too")
@@ -70,24 +72,25 @@ import Testing
         let second = FunctionEngine("second", [1, 4], Self.double)
         for _ in 0..<2 {
             let report = try await load(FunctionEngine("first", [1, 4], Self.double), second)
-            #expect(report.engine?.comparedAt == ["[1,4]"])
+            #expect(report.confirmation.shapes == ["[1,4]"])
         }
         let runs = second.shapes.withLock { $0.count }
         _ = try await load(FunctionEngine("first", [1, 4], Self.double), second)
         #expect(runs > 0 && second.shapes.withLock { $0.count } == runs)
     }
 
-    @Test("a model that both engines refuse at all extents is not compared, at the next load neither")
+    @Test("a model that both engines refuse at all extents runs on its format's runtime, at the next load too")
     func nothingFits() async throws {
         let nothing: FunctionEngine.Function = { _, _ in Self.refusal("it takes nothing") }
         let second = FunctionEngine("second", Self.sides, nothing)
         var runs: [Int] = []
         for _ in 0..<2 {
             let report = try await load(FunctionEngine("first", Self.sides, nothing), second)
-            #expect(report.engine?.name == "openvino" && report.engine?.comparedAt == [])
+            #expect(report.engine?.name == "onnxruntime" && report.confirmation.shapes == [])
             #expect(
-                report.engineUncompared
-                    == "its shape is open, and no extents were found that it takes: it takes nothing")
+                report.engine?.reason
+                    == "OpenVINO cannot be compared: its shape is open, and no extents were found that it takes: it takes nothing"
+            )
             runs.append(second.shapes.withLock { $0.count })
         }
         #expect(runs[0] > 4 && runs[0] == runs[1], "\(runs)")
@@ -102,7 +105,7 @@ import Testing
         let report = try await load(
             FunctionEngine("first", Self.sides, slow), FunctionEngine("second", Self.sides, slow),
             time: .milliseconds(1))
-        #expect(report.engine?.comparedAt == ["[1,2,32,32]"])
+        #expect(report.confirmation.shapes == ["[1,2,32,32]"])
     }
 
     @Test("a model with random answers is not compared")
@@ -113,7 +116,7 @@ import Testing
         }
         let report = try await load(
             FunctionEngine("first", Self.sides, Self.double), FunctionEngine("second", Self.sides, random))
-        #expect(report.engineUncompared == "the same input gives different answers")
+        #expect(report.confirmation.reason == "the same input gives different answers")
         #expect(report.engine?.name == "openvino")
     }
 
@@ -131,7 +134,7 @@ import Testing
         #expect(report.engine?.name == "onnxruntime")
         let expected = isOpen ? "shape [1,2,32,33] instead of [1,2,32,32]" : "shape [1,2,4,5] instead of [1,2,4,4]"
         #expect(reason.hasPrefix("OpenVINO computes it wrongly: output \"y\" has \(expected) for "), "\(reason)")
-        #expect(report.engine?.comparedAt == [isOpen ? "[1,2,32,32]" : "[1,2,4,4]"])
+        #expect(report.confirmation.by == "second, the format's own runtime")
     }
 
     @Test("an answer of another rank makes the second engine serve")
@@ -152,7 +155,6 @@ import Testing
             FunctionEngine("first", Self.sides, wrong), FunctionEngine("second", Self.sides, Self.double))
         #expect(report.engine?.name == "onnxruntime")
         #expect(report.engine?.reason?.hasSuffix("for noise of [1,2,37,51]") == true, "\(report.engine?.reason ?? "")")
-        #expect(report.engine?.comparedAt == ["[1,2,32,32]", "[1,2,37,51]"])
     }
 
     @Test("extents that only the first engine refuses make the second engine serve")
@@ -166,19 +168,23 @@ import Testing
         #expect(report.engine?.reason == "OpenVINO cannot run it with [1,2,224,224]: uneven parts")
     }
 
-    @Test("extents that only the second engine refuses are no difference", arguments: [false, true])
+    /// An engine that takes invalid inputs may compute nonsense.
+    @Test(
+        "extents that only the second engine refuses are no difference, unless it refuses all",
+        arguments: [false, true])
     func anErrorOfTheSecondEngineOnly(always: Bool) async throws {
         let refuses: FunctionEngine.Function = { shape, values in
             always || shape.dimensions[2] > 200 ? Self.refusal("too large") : Self.double(shape, values)
         }
         let report = try await load(
             FunctionEngine("first", Self.sides, Self.double), FunctionEngine("second", Self.sides, refuses))
-        #expect(report.engine?.name == "openvino" && report.engine?.reason == nil)
-        #expect(report.engine?.comparedAt == (always ? [] : ["[1,2,32,32]", "[1,2,37,51]"]))
-        #expect((report.engineUncompared != nil) == always)
+        #expect(report.engine?.name == (always ? "onnxruntime" : "openvino"))
+        #expect((report.engine?.reason != nil) == always)
+        #expect(report.confirmation.shapes == (always ? [] : ["[1,2,32,32]", "[1,2,37,51]"]))
     }
 
-    @Test("with fixed shapes an error of both engines is no difference", arguments: [false, true])
+    @Test(
+        "with fixed shapes, inputs that an engine refuses are left to the format's runtime", arguments: [false, true])
     func errorsWithFixedShapes(ofBoth: Bool) async throws {
         // The model warms up with zeros.
         let fails: FunctionEngine.Function = { shape, values in
@@ -186,8 +192,9 @@ import Testing
         }
         let report = try await load(
             FunctionEngine("first", [1, 4], fails), FunctionEngine("second", [1, 4], ofBoth ? fails : Self.double))
-        #expect(report.engine?.name == (ofBoth ? "openvino" : "onnxruntime"))
-        #expect(report.engine?.reason == (ofBoth ? nil : "OpenVINO cannot run it: no such index"))
+        #expect(report.engine?.name == "onnxruntime")
+        let reason = ofBoth ? "cannot be compared: no input was found that it takes" : "cannot run it"
+        #expect(report.engine?.reason == "OpenVINO \(reason): no such index")
     }
 
     /// A single value has no range, and a hundred steps of rounding are no fault.
@@ -266,7 +273,6 @@ import Testing
             constants: [("scales", [1, 1, 1, 0.5])])
         let model = try await load(file)
         #expect(model.loadReport.engine?.name == "onnxruntime")
-        #expect(model.loadReport.engine?.comparedAt == ["[1,1,32,32]"])
         let row = try MultiArray(shape: [1, 1, 1, 8], floats: [7, 0, 0, 8, 0, 0, 0, 0])
         let answer = try await model.prediction(from: ["x": .multiArray(row)] as DictionaryFeatureProvider)
         guard case .multiArray(let array)? = answer.featureValue(for: "y") else {
@@ -313,93 +319,5 @@ import Testing
             return
         }
         #expect(array.doubles == [-1, -2, -3], "\(model.loadReport.engine?.name ?? "")")
-    }
-}
-
-/// An engine that computes its output with a function of its input.
-private final class FunctionEngine: Engine {
-    typealias Answer = Result<(Shape, [Float]), EngineError>
-    typealias Function = @Sendable (Shape, [Float]) -> Answer
-
-    let version: String
-    let input: Shape
-    let function: Function
-    /// The shapes of the inputs of each inference.
-    let shapes = Mutex<[Shape]>([])
-
-    init(_ version: String, _ input: Shape, _ function: @escaping Function) {
-        self.version = version
-        self.input = input
-        self.function = function
-    }
-
-    func availableDevices() throws(EngineError) -> [ComputeDevice] { [] }
-    func read(_ source: ModelSource) throws(EngineError) -> any ModelFile { File(engine: self) }
-
-    private struct File: ModelFile {
-        let engine: FunctionEngine
-        var inputs: [TensorPort] { [TensorPort(name: "x", elementType: .float32, shape: engine.input)] }
-        var outputs: [TensorPort] { [TensorPort(name: "y", elementType: .float32, shape: engine.input)] }
-        func inputIndex(named name: String) -> Int? { 0 }
-        func outputIndex(named name: String) -> Int? { 0 }
-        func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel {
-            Compiled(engine: engine, inputs: inputs, outputs: outputs)
-        }
-    }
-
-    private struct Compiled: CompiledModel {
-        let engine: FunctionEngine
-        let inputs: [TensorPort], outputs: [TensorPort]
-        var optimalRequestCount: Int { 1 }
-        var loadedFromCache: Bool { false }
-        var executionDevices: String { "FAKE" }
-        func makeRequest() throws(EngineError) -> any InferRequest { Request(engine) }
-        func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor {
-            Tensor(shape)
-        }
-    }
-
-    /// Sendable: the memory is allocated once; ``EngineTensor`` defines which code accesses it, and when.
-    private final class Tensor: EngineTensor, @unchecked Sendable {
-        let elementType = ElementType.float32
-        let shape: Shape
-        let bytes: UnsafeMutableRawBufferPointer
-
-        init(_ shape: Shape) {
-            self.shape = shape
-            bytes = .allocate(byteCount: (shape.elementCount ?? 0) * 4, alignment: 64)
-        }
-
-        deinit { bytes.deallocate() }
-    }
-
-    private final class Request: InferRequest {
-        private let engine: FunctionEngine
-        private let state = Mutex<(input: (any EngineTensor)?, answer: Answer?)>((nil, nil))
-
-        init(_ engine: FunctionEngine) { self.engine = engine }
-
-        func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError) {
-            state.withLock { $0.input = tensor }
-        }
-
-        func start(completion: @escaping @Sendable () -> Void) throws(EngineError) {
-            state.withLock { state in
-                guard let input = state.input else { return }
-                engine.shapes.withLock { $0.append(input.shape) }
-                state.answer = engine.function(input.shape, Array(input.bytes.bindMemory(to: Float.self)))
-            }
-            completion()
-        }
-
-        func finish() throws(EngineError) { _ = try state.withLock { $0.answer }?.get() }
-        func cancel() {}
-
-        func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R {
-            let (shape, values) = try state.withLock { $0.answer }?.get() ?? ([], [])
-            return values.withUnsafeBytes { body(shape, $0) }
-        }
-
-        func profile() throws(EngineError) -> [LayerProfile] { [] }
     }
 }

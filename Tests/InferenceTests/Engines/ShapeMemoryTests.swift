@@ -28,9 +28,36 @@ import Testing
             nodes, inputs: [("image", [1, 3, -1, -1])], outputs: [("mean", [1, 16, 1, 1])], constants: constants)
     }()
 
+    /// The network as a TensorFlow Lite file: operators 3 (CONV_2D) and 40 (MEAN).
+    private static let networkForLiteRT: TFLiteModel = {
+        var tensors = [TFLiteModel.Tensor("image", [1, -1, -1, 3])], channels = 3
+        var operators: [TFLiteModel.Operator] = [], last = 0
+        for index in 0..<6 {
+            let weights = (0..<16 * channels * 9).map { Float($0 % 7) / 50 }, bias = [Float](repeating: 0, count: 16)
+            tensors += [
+                .init("w\(index)", [16, 3, 3, channels], constant: weights.withUnsafeBytes { [UInt8]($0) }),
+                .init("b\(index)", [16], constant: bias.withUnsafeBytes { [UInt8]($0) }),
+                .init("relu\(index)", [1, -1, -1, 16]),
+            ]
+            let output = tensors.count - 1
+            // Conv2DOptions is 1: strides, the activation (1 is ReLU), dilations.
+            operators.append(
+                .init(
+                    3, [last, output - 2, output - 1], [output],
+                    options: (1, [(1, .int(1)), (2, .int(1)), (3, .byte(1)), (4, .int(1)), (5, .int(1))])))
+            (last, channels) = (output, 16)
+        }
+        let axes: [Int32] = [1, 2]
+        tensors += [
+            .init("axes", [2], type: 2, constant: axes.withUnsafeBytes { [UInt8]($0) }), .init("mean", [1, 16]),
+        ]
+        operators.append(.init(40, [last, last + 1], [last + 2], options: (27, [])))
+        return TFLiteModel(tensors: tensors, operators: operators, inputs: [0], outputs: [last + 2])
+    }()
+
     private func load(_ engine: EnginePreference, keeping bytes: Int) async throws -> Model {
-        let path = folder.url.appendingPathComponent("model.onnx")
-        try Self.network.bytes.write(to: path)
+        let path = folder.url.appendingPathComponent(engine == .litert ? "model.tflite" : "model.onnx")
+        try (engine == .litert ? Self.networkForLiteRT.bytes : Self.network.bytes).write(to: path)
         var configuration = ModelConfiguration()
         configuration.engineRequest.preference = engine
         (configuration.compile.streams, configuration.compile.threads) = (1, 1)
@@ -47,10 +74,11 @@ import Testing
 
     /// The growth over pictures of 700 sizes, each used once, after 300 others: by then malloc holds enough memory for
     /// temporary allocations.
-    private func growth(of model: Model) async throws -> Int {
+    private func growth(of model: Model, isChannelsFirst: Bool = true) async throws -> Int {
         func predict(_ height: Int, _ width: Int) async throws {
             let floats = [Float](repeating: 0.5, count: 3 * height * width)
-            let picture = FeatureValue.multiArray(try MultiArray(shape: [1, 3, height, width], floats: floats))
+            let shape: Shape = isChannelsFirst ? [1, 3, height, width] : [1, height, width, 3]
+            let picture = FeatureValue.multiArray(try MultiArray(shape: shape, floats: floats))
             _ = try await model.prediction(from: ["image": picture] as DictionaryFeatureProvider)
         }
         var before = 0
@@ -75,6 +103,14 @@ import Testing
         .enabled(if: EnginesTests.engines.contains(.onnxruntime), "needs ONNX Runtime"))
     func onnxRuntimeKeepsNothing() async throws {
         let found = try await growth(of: try await load(.onnxruntime, keeping: 1 << 20))
+        #expect(found < 24 << 10, "\(found) KiB")
+    }
+
+    @Test(
+        "LiteRT keeps nothing for the sizes of inputs",
+        .enabled(if: TestEngines.hasLiteRT, "\(TestEngines.liteRTAbsence)"))
+    func liteRTKeepsNothing() async throws {
+        let found = try await growth(of: try await load(.litert, keeping: 1 << 20), isChannelsFirst: false)
         #expect(found < 24 << 10, "\(found) KiB")
     }
 

@@ -64,7 +64,7 @@ import Testing
         // The decision on the engine is stored for the contents of a file.
         let path = try folder.write(["m.onnx": UUID().uuidString]) + "/m.onnx"
         let right = FakeEngine(answer: [Float](repeating: 1, count: 4).withUnsafeBytes { [UInt8]($0) })
-        let engine = ChoosingEngine(FakeEngine()) { (_) throws(EngineError) -> any Engine in right }
+        let engine = ChoosingEngine.between(FakeEngine(), right)
         let attempts = Attempts(outcome)
         let report = try await load(path, attempts.trial(), engine: engine).loadReport
         #expect(report.engine?.name == "onnxruntime", "\(report.engine?.reason ?? "")")

@@ -17,6 +17,16 @@ import Testing
     }
 
     @Test(
+        "a path alone gives the model the name of its file or folder",
+        arguments: [
+            ("yolo.onnx", "yolo"), ("/mnt/yolo.onnx", "yolo"), ("./cats/", "cats"), ("/mnt/a b.tflite", "a b"),
+            ("../net.mlpackage", "net"),
+        ])
+    func aPathAloneHasTheNameOfItsFile(text: String, name: String) {
+        #expect(NamedModel(parsing: text) == NamedModel(name: name, path: text))
+    }
+
+    @Test(
         "text that is not a valid NAME=PATH is refused",
         arguments: ["", "cats", "=/mnt", "cats=", "a/b=/mnt", "a b=/mnt", "a\n=/mnt"])
     func whatIsNotNameAndPathIsRefused(text: String) {

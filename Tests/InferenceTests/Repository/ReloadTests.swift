@@ -33,7 +33,7 @@ import Testing
         let folder = try TemporaryFolder()
         try folder.write([
             "a/model.json": Bundles.manifest(), "a/m.onnx": "", "b/model.json": Bundles.manifest(), "b/m.onnx": "",
-            "bare.onnx": "", "bare.weights": "1",
+            "bare.onnx": "", "bare.onnx_data": "1", "bare.log": "1",
         ])
         let engine = FakeEngine()
         let (repository, events) = try Bundles.repository(folder, engine: engine)
@@ -53,8 +53,10 @@ import Testing
         try FileManager.default.setAttributes(
             [.modificationDate: try #require(times[.modificationDate])], ofItemAtPath: file.path)
         #expect(await reload() == ["loaded a 1", "unchanged b 1", "unchanged bare 1"])
-        // Files next to a bare model may be its weights.
-        try folder.write(["bare.weights": "22"])
+        // Next to a bare model, only its weights belong to it.
+        try folder.write(["bare.log": "22"])
+        #expect(await reload() == ["unchanged a 1", "unchanged b 1", "unchanged bare 1"])
+        try folder.write(["bare.onnx_data": "22"])
         #expect(await reload() == ["unchanged a 1", "unchanged b 1", "loaded bare 1"])
         try folder.write(["b/labels.txt": "one"])
         #expect(await reload() == ["unchanged a 1", "loaded b 1", "unchanged bare 1"])

@@ -70,11 +70,11 @@ import Testing
         #expect(events.all.sorted() == ["loaded a 2", "loaded b 1"])
         #expect(try await repository.model(named: "b").description.backend == "tensorflow")
         #expect(repository.leftOut == [])
-        #expect(ModelRepository.entries(of: folder.url.path).map { $0.suffix(2) } == ["/1", "/2", "/b"])
+        #expect(ModelRepository.contents(of: folder.url.path).served.map { $0.suffix(2) } == ["/1", "/2", "/b"])
         let itself = ModelRepository(folders: [folder.url.path + "/b"], configuration: ModelConfiguration())
         try itself.discover()
         #expect(itself.names == ["b"])
-        #expect(ModelRepository.entries(of: folder.url.path + "/b") == [])
+        #expect(ModelRepository.contents(of: folder.url.path + "/b").served == [])
     }
 
     @Test("entries of a models folder that are not models are reported with the reason")
@@ -209,6 +209,19 @@ import Testing
         let (repository, _) = try Bundles.repository(folder, engine: engine)
         let error = await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "m") }
         #expect(error?.message.contains("being copied") == true, "\(error?.message ?? "")")
+    }
+
+    @Test("a log that grows next to a bare model file does not stop its load; a file that may have its weights does")
+    func aLogNextToABareFileMayGrow() async throws {
+        for (name, loads) in [("serve.log", true), ("answers", true), ("m.onnx_data", false)] {
+            let folder = try TemporaryFolder()
+            try folder.write(["m.onnx": "", name: ""])
+            let file = folder.url.appendingPathComponent(name)
+            let engine = FakeEngine(onRead: { try? Data("more".utf8).write(to: file) })
+            let (repository, _) = try Bundles.repository(folder, engine: engine)
+            let model = try? await repository.model(named: "m")
+            #expect((model != nil) == loads, "\(name)")
+        }
     }
 
     /// A model.json in the wrong place would make the whole folder one bundle: the served models stay, and the reload

@@ -18,12 +18,13 @@ from support import DIGITS, EXAMPLES, ROOT, SEVEN
 import numpy
 
 import ocelli
-from ocelli import AsyncClient, Client, OcelliError
+from ocelli import AsyncClient, Client, Frame, OcelliError
 from ocelli import _pixels
 
 OBSERVATIONS = ROOT / "Tests/Fixtures/observations"
 DETECTORS = ROOT / "Tests/Fixtures/detectors"
 EXPORTS = ROOT / "Tests/Fixtures/exports"
+ULTRALYTICS = ROOT / "Tests/Fixtures/ultralytics"
 
 
 class ClientTests(unittest.TestCase):
@@ -32,6 +33,8 @@ class ClientTests(unittest.TestCase):
         cls.server = support.daemon(
             "--models=models", f"--models={OBSERVATIONS}", f"--model=case00={DETECTORS}/case00", f"--model=segformer={EXPORTS}/segformer",
             f"--model=masks={EXPORTS}/yolov5_segment", f"--model=pose={OBSERVATIONS}/ultralytics_pose.onnx",
+            *(f"--model={name}={ULTRALYTICS}/{name}" for name in ("obb", "depth")),
+            *(f"--model={name}={ROOT}/Tests/Fixtures/pipelines/{name}" for name in ("looks", "spots", "colors", "means")),
             f"--model=vectors={ROOT}/Tests/Fixtures/tensorio/matrices-2-in-2-out.tiobundle", "--default-model=digits", "--max-batch=7",
             "--max-body=256KiB")
         cls.url = cls.server.__enter__()
@@ -43,6 +46,27 @@ class ClientTests(unittest.TestCase):
     def setUp(self):
         self.client = Client(self.url)
         self.addCleanup(self.client.close)
+
+    def test_turned_boxes_have_corners_and_an_angle_and_a_depth_is_an_array(self):
+        expected = json.loads((ULTRALYTICS / "expected.json").read_text())
+        turned = self.client.detect(ULTRALYTICS / "wide.png", model="obb", threshold=0.25, iou=0.45).detections
+        self.assertEqual(len(turned), len(expected["obb"]["answers"]["wide.png"]))
+        for one, wanted in zip(turned, expected["obb"]["answers"]["wide.png"]):
+            self.assertAlmostEqual(one.angle, wanted["angle"], places=4)
+            self.assertEqual(len(one.points), 4)
+            for point, corner in zip(one.points, wanted["points"]):
+                self.assertAlmostEqual(point.x, corner["x"], delta=0.01)
+                self.assertAlmostEqual(point.y, corner["y"], delta=0.01)
+            self.assertEqual(dict(one.stages), {})
+        upright = self.client.detect(EXAMPLES / "seven.png", model="case00").detections[0]
+        self.assertEqual((upright.points, upright.angle), ((), None))
+        answer = self.client.predict("depth", ULTRALYTICS / "tall.png")
+        wanted = numpy.array(expected["depth"]["answers"]["tall.png"])
+        # Half a step of 65,535 from 0.5 to 30.
+        self.assertLess(abs(answer.depth() - wanted).max(), 5e-4)
+        self.assertEqual(answer.depth("output0").dtype, numpy.float32)
+        with self.assertRaisesRegex(KeyError, "output0"):
+            answer.depth("other")
 
     def test_a_picture_may_be_a_path_bytes_or_a_file(self):
         path = EXAMPLES / "seven.png"
@@ -105,6 +129,12 @@ class ClientTests(unittest.TestCase):
         only = self.client.detect(DETECTORS / "pictures" / case["picture"], model="case00", classes=["class 1", 0], top=3)
         self.assertTrue(only.detections and {found.index for found in only.detections} <= {0, 1} and len(only.detections) <= 3)
 
+    def test_the_answers_of_stages_are_by_their_names(self):
+        found = self.client.detect(SEVEN, model="looks", top=2).detections
+        self.assertTrue(found and all(one.stages["color"]["classifications"] == one.raw["color"]["classifications"] for one in found))
+        self.assertEqual(self.client.detect(SEVEN, model="spots", top=1).detections[0].stages, {})
+        self.assertIn("stages={'color'", repr(found[0]))
+
     def test_masks_of_things_are_arrays_of_the_picture_s_size(self):
         picture = EXPORTS / "picture.png"
         result = self.client.detect(picture, model="masks")
@@ -140,6 +170,41 @@ class ClientTests(unittest.TestCase):
         with self.assertRaises(OcelliError) as caught:
             self.client.predict("digits", {"image": 7})
         self.assertEqual((caught.exception.code, caught.exception.status), ("invalid_input", 400))
+
+    def test_an_orientation_turns_a_picture_of_each_task_and_is_in_the_answer(self):
+        upright = self.client.classify(EXAMPLES / "seven.png")
+        for orientation in ("down", 3):
+            turned = self.client.classify(EXAMPLES / "seven.png", orientation=orientation)
+            self.assertEqual(turned.image.orientation, 3)
+            self.assertNotEqual(turned.classifications[0].confidence, upright.classifications[0].confidence)
+        self.assertEqual([one.image.orientation for one in self.client.classify([SEVEN, SEVEN], orientation=6)], [6, 6])
+        self.assertEqual(self.client.predict("digits", SEVEN, orientation="left").image.orientation, 8)
+        with self.assertRaises(OcelliError) as caught:
+            self.client.classify(SEVEN, orientation=0)
+        self.assertEqual(caught.exception.status, 400)
+
+    def test_frames_are_pictures_alone_in_lists_and_among_inputs(self):
+        pixels = numpy.random.default_rng(1).integers(0, 256, (40, 31, 3), numpy.uint8)
+        ppm = b"P6 31 40 255\n" + pixels.tobytes()
+        expected = self.client.classify(ppm)
+        self.assertEqual(expected.image.format, "ppm")
+        reversed_ = Frame.from_array(pixels[:, :, ::-1], "BGR")
+        padded = Frame(b"".join(row.tobytes() + bytes(3) for row in pixels), "RGB", 31, 40, stride=96)
+        for frame in (reversed_, padded):
+            found = self.client.classify(frame)
+            self.assertEqual((found.image.format, found.image.width, found.image.height), ("raw", 31, 40))
+            self.assertEqual(found.classifications, expected.classifications)
+        several = self.client.classify([padded, ppm, Frame(b"123", "RGB", 31, 40), reversed_])
+        self.assertEqual([one.classifications for one in several[:2] + several[3:]], [expected.classifications] * 3)
+        self.assertEqual(several[2].code, "invalid_image")
+        outputs = self.client.predict("digits", ppm).outputs
+        self.assertEqual(self.client.predict("digits", padded).outputs, outputs)
+        self.assertEqual(self.client.predict("digits", {"image": padded}).outputs, outputs)
+        for array, kind in ((pixels, "RGBA"), (pixels.astype(float), "RGB"), (pixels, "NV12"), (pixels[:0], "RGB")):
+            with self.assertRaises(ValueError):
+                Frame.from_array(array, kind)
+        with self.assertRaises(ValueError):
+            Frame(b"", "YUY2", 2, 2)
 
     def test_models_have_their_tasks_and_states(self):
         models = {model.name: model for model in self.client.models()}
@@ -214,6 +279,12 @@ class TaughtTests(unittest.TestCase):
         self.assertEqual([one.id for one in self.client.examples("digits-by-example")], sorted(ids))
         self.assertEqual([one.label for one in self.client.examples("digits-by-example", label="one & only")], ["one & only"] * len(ids))
         self.assertEqual(self.client.examples("digits-by-example", label="other"), [])
+        named = self.client.teach("digits-by-example", "one & only", seven[0], name="lucky & odd")
+        self.assertEqual(([one.new for one in named.added], named.version), ([False], taught.version))
+        found = self.client.search("digits-by-example", seven[0], top=2).examples
+        self.assertEqual((len(found), found[0].id, found[0].name, found[0].similarity), (2, ids[0], "lucky & odd", 1))
+        self.assertEqual(self.client.search("digits-by-example", seven[0], label="other").examples, ())
+        self.assertEqual({one.id: one.name for one in self.client.examples("digits-by-example")}[ids[0]], "lucky & odd")
         again = self.client.teach("digits-by-example", "one & only", seven[0], embedder="embedder")
         self.assertEqual(([one.new for one in again.added], again.version), ([False], taught.version))
         other = self.client.teach("digits-by-example", "other", [EXAMPLES / "three.png", b"no picture", EXAMPLES / "nine-photo.jpg"])

@@ -1,5 +1,6 @@
 """The client with servers that answer late, wrongly, in pieces or not at all."""
 import asyncio
+import json
 import os
 import socket
 import tempfile
@@ -9,7 +10,7 @@ import unittest
 
 from support import Scripted, answer, answering
 
-from ocelli import AsyncClient, Client, OcelliError
+from ocelli import AsyncClient, Client, OcelliError, _results, _tables
 
 GOOD = (
     b'{"model": "m", "version": "1", "request_id": "r", "classifications": [{"index": 1, "label": "cat", "confidence": 0.5}],'
@@ -228,6 +229,63 @@ class Both(unittest.TestCase):
             server._listener.close()
 
 
+class ReadTests(unittest.TestCase):
+    """By the contract: a server that answers as `/v1/read` does."""
+
+    POINTS = [{"x": 4.0, "y": 1.5}, {"x": 40.0, "y": 2.0}, {"x": 40.0, "y": 9.0}, {"x": 4.0, "y": 8.5}]
+    LINE = {
+        "text": "\u0627A", "confidence": 0.75, "points": POINTS, "box": {"x": 4.0, "y": 1.5, "width": 36.0, "height": 7.5}}
+    ANSWER = {
+        "model": "ocr", "version": "2", "request_id": "r", "text": "\u0627A\nB", "lines": [LINE, {**LINE, "text": "B"}],
+        "image": {"format": "png", "width": 50, "height": 10, "orientation": 1, "displayed": {"width": 50, "height": 10}},
+        "timing_ms": {"queue": 0.0, "total": 3.5, "stages": {"find": 1.0, "read": 2.0}}}
+
+    def test_the_text_and_its_lines_are_read_by_both_clients(self):
+        good = answer(json.dumps(self.ANSWER).encode())
+        with Scripted(answering(good), answering(good)) as server:
+            with Client(server.url) as client:
+                one = client.read(b"x", model="ocr", threshold=0.25, find_threshold=0.5, top=7, characters=True, orientation=6)
+
+            async def ask():
+                async with AsyncClient(server.url) as client:
+                    return await client.read(b"x")
+
+            other = asyncio.run(ask())
+        first, second = (head.split("\r\n")[0] for head, _ in server.requests)
+        self.assertEqual(
+            first, "POST /v1/models/ocr/read?threshold=0.25&find_threshold=0.5&top=7&characters=true&orientation=6 HTTP/1.1")
+        self.assertEqual(second, "POST /v1/read HTTP/1.1")
+        for result in (one, other):
+            self.assertEqual((result.text, [line.text for line in result.lines]), ("\u0627A\nB", ["\u0627A", "B"]))
+            line = result.lines[0]
+            self.assertEqual((line.confidence, line.box.width, line.points[2].y, len(line.points)), (0.75, 36.0, 9.0, 4))
+            self.assertEqual((line.characters, result.skipped, result.version), ((), 0, "2"))
+            self.assertEqual(result.timing_ms["total"], 3.5)
+
+    def test_characters_and_the_number_of_regions_left_out_are_kept(self):
+        characters = [{"text": each, "confidence": 0.5, "points": self.POINTS} for each in "\u0627A"]
+        whole = {**self.ANSWER, "lines": [{**self.LINE, "characters": characters}], "skipped": 12}
+        with Scripted(answering(answer(json.dumps(whole).encode()))) as server, Client(server.url) as client:
+            result = client.read(b"x", characters=True)
+        self.assertEqual("".join(each.text for each in result.lines[0].characters), result.lines[0].text)
+        self.assertEqual((result.lines[0].characters[1].points[0].x, result.skipped), (4.0, 12))
+
+    def test_a_list_gives_a_result_or_an_error_for_each_picture(self):
+        failed = {"error": "picture 2: is empty", "code": "invalid_image", "image": 2}
+        many = {"model": "ocr", "version": "2", "request_id": "q", "results": [self.ANSWER, failed], "timing_ms": {}}
+        with Scripted(answering(answer(json.dumps(many).encode()))) as server, Client(server.url) as client:
+            good, bad = client.read([b"x", b"y"])
+        self.assertEqual(good.lines[1].text, "B")
+        self.assertIsInstance(bad, OcelliError)
+
+    def test_tables_have_the_text_and_the_lines(self):
+        result = _results.read({**self.ANSWER, "text": "", "lines": []})
+        self.assertEqual(_tables.KINDS["read"].values(result), {"text": "", "lines": []})
+        row = _tables.KINDS["read"].values(_results.read(self.ANSWER))["lines"][1]
+        self.assertEqual((row["text"], row["box"]["height"], row["points"][3]), ("B", 7.5, {"x": 4.0, "y": 8.5}))
+        self.assertEqual(list(_tables.columns("read")), ["text", "lines", "error"])
+
+
 class TeachTests(unittest.TestCase):
     """By the contract: a server that answers as the routes of taught models do."""
 
@@ -255,18 +313,45 @@ class TeachTests(unittest.TestCase):
             self.assertEqual((taught.embedder, taught.classes[0].examples, taught.evaluation), ("dinov2", 2, None))
             client.close()
 
+    def test_teach_names_the_pictures(self):
+        with Scripted(answering(self.taught(), self.taught())) as server, Client(server.url) as client:
+            client.teach("parts", "bolt", [b"a"], name="M6 & M8")
+            client.teach("parts", "bolt", [b"a"])
+            self.assertEqual(
+                [head.split(" HTTP")[0] for head, _ in server.requests],
+                ["POST /v1/taught/parts/examples?label=bolt&name=M6+%26+M8", "POST /v1/taught/parts/examples?label=bolt"])
+
+    def test_search_finds_examples_with_their_names(self):
+        examples = [
+            {"id": "a1", "label": "bolt", "name": "M6", "similarity": 0.9}, {"id": "a2", "label": "nut", "name": None, "similarity": 0}]
+        body = json.dumps({"examples": examples}).encode()
+        with Scripted(answering(answer(body))) as server, Client(server.url) as client:
+            found = client.search("parts", b"picture", top=2, label="bolt & nut").examples
+            self.assertEqual([(one.id, one.label, one.name, one.similarity) for one in found], [
+                ("a1", "bolt", "M6", 0.9), ("a2", "nut", None, 0.0)])
+            self.assertEqual(server.requests[0][0].split(" HTTP")[0], "POST /v1/taught/parts/search?top=2&label=bolt+%26+nut")
+            self.assertEqual(server.requests[0][1], b"picture")
+
+        async def ask(url):
+            async with AsyncClient(url) as client:
+                return await client.search("parts", b"picture")
+
+        with Scripted(answering(answer(body))) as server:
+            self.assertEqual(asyncio.run(ask(server.url)).examples[0].name, "M6")
+            self.assertEqual(server.requests[0][0].split(" HTTP")[0], "POST /v1/taught/parts/search")
+
     def test_examples_reads_all_pages(self):
         import json
 
         def page(ids, **members):
-            examples = [{"id": id, "label": "bolt & nut", "added": "2026-11-24T08:15:00Z"} for id in ids]
+            examples = [{"id": id, "label": "bolt & nut", "added": "2026-11-24T08:15:00Z", "name": id + "!"} for id in ids]
             return answer(json.dumps({"examples": examples, **members}).encode())
 
         pages = page(["a1", "a2"], next="a2"), page(["b1"], next="b1"), page(["c1"], next=None)
         with Scripted(answering(*pages)) as server, Client(server.url) as client:
             found = client.examples("parts", label="bolt & nut")
             self.assertEqual([one.id for one in found], ["a1", "a2", "b1", "c1"])
-            self.assertEqual((found[0].label, found[0].added), ("bolt & nut", "2026-11-24T08:15:00Z"))
+            self.assertEqual((found[0].label, found[0].added, found[0].name), ("bolt & nut", "2026-11-24T08:15:00Z", "a1!"))
             to = "GET /v1/taught/parts/examples?label=bolt+%26+nut&limit=10000"
             self.assertEqual([head.split(" HTTP")[0] for head, _ in server.requests], [to, to + "&after=a2", to + "&after=b1"])
         # A server without pages.

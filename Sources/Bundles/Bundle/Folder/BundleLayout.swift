@@ -1,5 +1,7 @@
 package import EngineAPI
+internal import FileFormats
 internal import ModelFacts
+internal import SystemSupport
 
 /// The contents of a folder without model.json, by file names: a model file and the files that ship with it.
 package struct BundleLayout: Sendable {
@@ -13,37 +15,75 @@ package struct BundleLayout: Sendable {
     let preprocessor: String?
     /// Files of labels, the most likely first.
     let labelFiles: [String]
+    /// The choice among several model files, as text to follow the model's path; nil if there was no choice.
+    private(set) var choice: String?
 
     /// The files of which one must be present to make a folder with a model file a bundle.
-    private static let sources = ["config.json", "metadata.yaml", "environment.json"] + processors
-    private static let processors = ["preprocessor_config.json", "processor_config.json"]
+    static let sources = ["config.json", "metadata.yaml", "environment.json"] + processors
+    static let processors = ["preprocessor_config.json", "processor_config.json"]
 
     private static let poolingFolder = "1_Pooling"
     static let poolingFile = poolingFolder + "/config.json"
 
     /// The file names that exporters use for models, in order of preference.
     private static let usual = ["model.onnx", "onnx/model.onnx", "openvino_model.xml", "model.xml", "model.tflite"]
+    /// The folders in which model hubs keep exports; the files that describe them are one level higher.
+    package static let exportFolders = ["onnx", "openvino"]
 
-    /// Nil if the folder is not a bundle: it has no model file, or several and not both a file of `sources` and a model
-    /// file with a usual name.
-    /// - Parameter hasONNXFolderModel: whether the folder contains `onnx/model.onnx`.
-    init?(names: [String], hasONNXFolderModel: Bool) {
+    /// The result of looking for the model among the files of a folder.
+    private enum Search {
+        /// The model file, and the choice of it as a sentence without a subject, if there were others.
+        case found(String, choice: String?)
+        /// Several that the rule does not tell apart.
+        case several([String])
+        case none
+    }
+
+    private static func search(_ names: [String], exports: @autoclosure () -> [String]) -> Search {
         let files = Set(names)
-        let models = names.filter { ModelBundle.isModelFile($0) && $0 != "saved_model.pb" }.sorted()
-        let describes = Self.sources.contains(where: files.contains)
-        if files.contains("saved_model.pb") {
-            model = ""
-        } else if models.count == 1 {
-            model = models[0]
-        } else if describes,
-            let name = Self.usual.first(where: { $0 == "onnx/model.onnx" ? hasONNXFolderModel : files.contains($0) })
-        {
-            model = name
-        } else {
-            return nil
+        if files.contains("saved_model.pb") { return .found("", choice: nil) }
+        let models = names.sorted().compactMap { ModelCandidate(file: $0) }
+        if models.count == 1 { return .found(models[0].path, choice: nil) }
+        let all = models + exports().compactMap { ModelCandidate(file: $0) }
+        // Without a description, each of several files is a model of its own.
+        guard sources.contains(where: files.contains), !all.isEmpty else { return .none }
+        let fitting = ModelCandidate.usual(among: ModelCandidate.forPictures(among: all)).map(\.path)
+        guard let model = fitting.count == 1 ? fitting[0] : usual.first(where: fitting.contains) else {
+            return .several(fitting)
         }
-        (config, metadata, environment, preprocessor) = Self.found(files)
-        pooling = files.contains(Self.poolingFolder)
+        let others = all.filter { $0.path != model }
+        guard !others.isEmpty else { return .found(model, choice: nil) }
+        let list = others.prefix(4).map { $0.path + ($0.isForText ? " (for text)" : "") }.joined(separator: ", ")
+        let rest = others.count > 4 ? " and \(others.count - 4) more" : ""
+        return .found(model, choice: "is the model of this folder by its name; not served: \(list)\(rest)")
+    }
+
+    /// The paths of the models in the folders of exports.
+    private static func exports(_ names: [String], in folder: String, files: FolderReader) -> [String] {
+        exportFolders.filter(names.contains).flatMap { export -> [String] in
+            let inside = (try? files.names(folder + "/" + export)) ?? []
+            return inside.sorted().filter { ModelBundle.isModelFile($0) && $0 != "saved_model.pb" }
+                .map { export + "/" + $0 }
+                .filter { (try? files.kind(folder + "/" + $0)) == .file }
+        }
+    }
+
+    /// A sentence on a folder that has several models of which none stands out, with a remedy; nil for other folders.
+    /// Reads the folder: blocks.
+    package static func adviceOnSeveral(in folder: String, files: FolderReader = .disk) -> String? {
+        guard let names = try? files.names(folder),
+            case .several(let models) = search(names, exports: exports(names, in: folder, files: files))
+        else { return nil }
+        let list = models.prefix(5).joined(separator: ", ") + (models.count > 5 ? ", ..." : "")
+        return "of the models \(list) none stands out by its name: "
+            + "`ocelli init \(ShellWord.quoted(folder + "/" + models[0]))` writes a model.json for one of them"
+    }
+
+    /// A folder with a known model.
+    private init(model: String, names: [String]) {
+        self.model = model
+        (config, metadata, environment, preprocessor) = Self.found(Set(names))
+        pooling = names.contains(Self.poolingFolder)
         labelFiles = Self.labelFiles(names)
     }
 
@@ -66,7 +106,7 @@ package struct BundleLayout: Sendable {
         )
     }
 
-    private static func labelFiles(_ names: [String]) -> [String] {
+    static func labelFiles(_ names: [String]) -> [String] {
         names.compactMap { name in LabelFile.rank(name).map { (name, $0) } }
             .sorted { ($0.1, $0.0) < ($1.1, $1.0) }.map(\.0)
     }
@@ -77,14 +117,25 @@ package struct BundleLayout: Sendable {
         self.init(names: names, folder: folder, files: files)
     }
 
-    /// The layout of a folder; its file names were already read. Blocks.
+    /// The layout of a folder; its file names were already read. Nil if the folder is not a bundle: it has no model
+    /// file, or several and not both a file of ``sources`` and one that stands out by its name. Blocks.
     package init?(names: [String], folder: String, files: FolderReader) {
-        let hasONNX = names.contains("onnx") && (try? files.kind(folder + "/onnx/model.onnx")) == .file
-        self.init(names: names, hasONNXFolderModel: hasONNX)
+        if names.contains(PulledFolder.record), let model = PulledFolder.model(in: folder, files: files) {
+            self.init(model: model, names: names)
+            return
+        }
+        guard
+            case .found(let model, let choice) = Self.search(
+                names, exports: Self.exports(names, in: folder, files: files))
+        else { return nil }
+        self.init(model: model, names: names)
+        self.choice = choice
     }
 
     /// True if a model folder with these names is itself a bundle, as it was downloaded.
     package static func isBundle(names: [String], folder: String, files: FolderReader) -> Bool {
-        sources.contains(where: names.contains) && BundleLayout(names: names, folder: folder, files: files) != nil
+        if ReaderFolder(folder, files: files).isWhole(names) { return true }
+        return sources.contains(where: names.contains)
+            && BundleLayout(names: names, folder: folder, files: files) != nil
     }
 }

@@ -1,5 +1,7 @@
 internal import EngineAPI
+internal import FileFormats
 internal import Glibc
+internal import Synchronization
 
 /// The state of the files of a bundle at one moment: names, identities, sizes and modification times.
 ///
@@ -31,8 +33,8 @@ package struct BundleStamp: Sendable, Hashable {
         }.sorted().joined(separator: "\n")
     }
 
-    /// Reads the state of a bundle's folder; or of a bare model file and of the files next to it that are not models,
-    /// because its weights may be in files of any name. Blocks.
+    /// Reads the state of a bundle's folder; or of a bare model file and of the files that contain its weights. Other
+    /// files next to it, such as the daemon's own log, are not part of the model. Blocks.
     package init(path: String) {
         self.path = path
         // Hidden files are skipped: rsync and editors write new contents under such a name, and rename the file when it
@@ -40,17 +42,30 @@ package struct BundleStamp: Sendable, Hashable {
         for entry in BundleWalk(path).entries where !entry.path.dropFirst(path.count).contains("/.") {
             insert(entry.path, entry.status)
         }
-        var status = stat()
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR, let slash = path.lastIndex(of: "/") else {
-            return
+        guard let format = ModelFormat(file: path), entries.count == 1, let file = entries.first, file.path == path,
+            let dot = path.lastIndex(of: ".")
+        else { return }
+        let weights = format.weightEndings.map { path[..<dot] + $0 } + (format == .onnx ? Self.weights(of: file) : [])
+        for path in weights {
+            var status = stat()
+            guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
+            insert(path, status)
         }
-        let folder = String(path[..<slash])
-        for name in ((try? FolderReader.disk.names(folder.isEmpty ? "/" : folder)) ?? []).sorted()
-        where !name.hasPrefix(".") && !name.hasPrefix("_") && !ModelBundle.isModelFile(name) {
-            let beside = folder + "/" + name
-            guard stat(beside, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
-            insert(beside, status)
+    }
+
+    /// The weight files of bare ONNX files, by the state of the file: their names are found by reading all of it, and
+    /// watched folders are scanned every second.
+    private static let known = Mutex<[Entry: [String]]>([:])
+    private static let maximumKnown = 1_000
+
+    private static func weights(of file: Entry) -> [String] {
+        if let weights = known.withLock({ $0[file] }) { return weights }
+        let weights = ModelBundle.externalFiles(of: file.path)
+        known.withLock { known in
+            if known.count >= maximumKnown { known = [:] }
+            known[file] = weights
         }
+        return weights
     }
 
     /// The total size of all files, in bytes.

@@ -27,6 +27,7 @@ package struct GatheredFacts: Sendable {
     init(model: String, folder: String?, layout: BundleLayout?) {
         let name = FilePath.name(of: model) ?? model
         if let folder, let layout {
+            if let choice = layout.choice { note(layout.model, choice) }
             config = layout.config ? read(folder, "config.json") : nil
             if let file = layout.preprocessor, let text = read(folder, file) {
                 sheets.append(HuggingFaceReader.preprocessor(text, config: config, source: file))

@@ -20,10 +20,12 @@ public enum LinkPolicy: Sendable, Hashable {
 
     /// The policy for one model. An entry of a model folder may itself be a link to another place: a user who may
     /// create a link there may create a model there. The target of the entry is then added to the folders; for a bare
-    /// file, the folder that contains it and its weights. Blocks.
+    /// file, the folder that contains it and its weights. A snapshot in the cache of a hub's programs links to files in
+    /// the folder of its repository. Blocks.
     package func admitting(_ path: String) -> LinkPolicy {
         guard case .within(let folders) = self else { return self }
         var all = folders
+        if let repository = ModelBundle.hubRepository(of: path) { all.append(repository.folder) }
         for folder in folders {
             let root = FilePath.absolute(folder), base = root == "/" ? root : root + "/"
             guard path.hasPrefix(base) else { continue }

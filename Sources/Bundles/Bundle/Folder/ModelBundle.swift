@@ -14,11 +14,15 @@ package struct ModelBundle: Sendable {
     /// The name it is served under: that of the folder or file, without its extension.
     package let name: String
     /// The parsed `model.json`; nil for a bare file.
-    package let manifest: ModelManifest?
-    /// The model file.
-    package let source: ModelSource
-    /// The metadata of the model file and the files next to it; nil if the bundle has a model.json.
+    package private(set) var manifest: ModelManifest?
+    /// The model file; of a reader, that of its recognizer.
+    package private(set) var source: ModelSource
+    /// The metadata of the model file and the files next to it; nil if the bundle has a model.json, or is a reader.
     package let facts: GatheredFacts?
+    /// The networks of a reader of text; nil for other bundles.
+    package let reader: ReaderDescription?
+    /// The network that ``source`` is, of a reader; nil for a whole bundle.
+    package private(set) var part: ReaderPart?
     /// The state of the files before they were read.
     package let stamp: BundleStamp
 
@@ -52,11 +56,24 @@ package struct ModelBundle: Sendable {
 
     /// The name that a folder or file is served under.
     package static func servedName(of path: String) -> String {
+        if let repository = hubRepository(of: path) { return repository.name }
         let last = FilePath.name(of: path) ?? path
         for suffix in folderExtensions + fileExtensions where last.hasEnding(suffix) && last.count > suffix.count {
             return String(last.dropLast(suffix.count))
         }
         return last
+    }
+
+    /// The repository of a model in the cache of the hub's own programs, `…/models--ORG--NAME/snapshots/COMMIT`: its
+    /// folder, which has the files that the snapshot links to, and NAME, as the snapshot's own name is the commit. Nil
+    /// for other paths.
+    static func hubRepository(of path: String) -> (folder: String, name: String)? {
+        let path = FilePath.withoutSlashesAtEnd(path), snapshots = FilePath.parent(of: path)
+        let folder = FilePath.parent(of: snapshots)
+        guard FilePath.name(of: snapshots) == "snapshots", let last = FilePath.name(of: folder),
+            last.hasPrefix("models--"), let dashes = last.ranges(of: "--").last, dashes.upperBound < last.endIndex
+        else { return nil }
+        return (folder, String(last[dashes.upperBound...]))
     }
 
     /// Reads a bundle: its manifest and labels, but not the model file, which the engine reads. Reads files: blocks.
@@ -83,6 +100,18 @@ package struct ModelBundle: Sendable {
         let json = path + "/model.json"
         guard isFolder, FileManager.default.fileExists(atPath: json) else {
             let isModelFolder = isFolder && Self.isModelFolder(path)
+            if isFolder, !isModelFolder, let names = try? FolderReader.disk.names(path) {
+                switch ReaderFolder(path).search(names) {
+                case .found(let found):
+                    (manifest, facts, reader) = (nil, nil, found)
+                    source = ModelSource(path: path + "/" + found.read.file)
+                    self.stamp = stamp
+                    return
+                case .problem(let problem): throw .invalidBundle(name: name, problems: [problem])
+                case .none: break
+                }
+            }
+            reader = nil
             let layout = isFolder && !isModelFolder ? BundleLayout(folder: path) : nil
             let isBare = isFolder ? isModelFolder || Self.isSavedModel(path) : Self.isModelFile(path)
             if layout != nil || isBare {
@@ -131,9 +160,11 @@ package struct ModelBundle: Sendable {
                     [UInt8]($0)
                 }
             },
-            locate: { Self.locate($0, jsonPath: $1, bundle: path, problems: problems) })
+            locate: { Self.locate($0, jsonPath: $1, bundle: path, problems: problems) },
+            reader: { ReaderParser(object: $0, folder: ReaderFolder(path)).parse() })
         let manifest = parser.parse(tree.value)
         var file = manifest.file
+        if let reader = manifest.reader { file = reader.read.file }
         if !file.isEmpty, manifest.pipeline == nil {
             // A SavedModel may be named by its folder or by the file in it.
             if file == "saved_model.pb" { file = "" }
@@ -144,16 +175,28 @@ package struct ModelBundle: Sendable {
         }
         guard problems.problems.isEmpty else { throw .invalidBundle(name: name, problems: problems.problems) }
         self.manifest = manifest
+        reader = manifest.reader
         facts = nil
         source = ModelSource(path: file.isEmpty ? path : path + "/" + file)
         self.stamp = stamp
+    }
+
+    /// One network of a reader as a bundle of its own, which has no model.json.
+    package func network(_ part: ReaderPart) -> ModelBundle {
+        var network = self
+        network.part = part
+        network.manifest = nil
+        if let file = reader?[part]?.file { network.source = ModelSource(path: path + "/" + file) }
+        return network
     }
 
     /// The reason model.json cannot be read.
     private static func absence(of json: String) -> String {
         if case .failure(let problem) = BundleFile.read(json, maximum: BundleFile.largestManifest) {
             guard problem.reason == "is missing" else { return problem.reason }
-            let other = ForeignFile.note(on: String(json.dropLast("/model.json".count)))
+            let folder = String(json.dropLast("/model.json".count))
+            if let several = BundleLayout.adviceOnSeveral(in: folder) { return "is missing, and \(several)" }
+            let other = ForeignFile.note(on: folder)
             return
                 "is missing, and the folder itself has no model file (\(fileExtensions.joined(separator: ", ")))\(other)"
         }

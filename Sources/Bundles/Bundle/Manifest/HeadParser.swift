@@ -13,8 +13,8 @@ struct HeadParser {
     private static let tensors: [HeadTensor] = [
         HeadTensor("output", []), HeadTensor("boxes", [.box]), HeadTensor("sizes", [.sizes]),
         HeadTensor("centers", [.centers]), HeadTensor("scores", [.scores]), HeadTensor("objectness", [.objectness]),
-        HeadTensor("centerness", [.objectness]), HeadTensor("classes", [.label]), HeadTensor("points", [.extras]),
-        HeadTensor("count", []), HeadTensor("priors", []),
+        HeadTensor("centerness", [.objectness]), HeadTensor("classes", [.label]), HeadTensor("angles", [.angle]),
+        HeadTensor("points", [.extras]), HeadTensor("count", []), HeadTensor("priors", []),
     ]
 
     func parse() -> BoxDecoding {
@@ -36,9 +36,10 @@ struct HeadParser {
         if let form = object.choice("form", BoxForm.self) {
             if !decoding.forms.contains(form) {
                 let forms = decoding.forms.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
+                let reason = decoding.hasAngles ? "turned about their centre" : "offsets of a centre and a size"
                 problems.add(
                     object.path(of: "form"),
-                    "is \"\(form.rawValue)\", but its boxes are offsets of a centre and a size: expected \(forms)")
+                    "is \"\(form.rawValue)\", but its boxes are \(reason): expected \(forms)")
             }
             decoding.form = form
         }
@@ -47,7 +48,25 @@ struct HeadParser {
         if let share = Self.share(object, "threshold") { decoding.threshold = share }
         if let share = Self.share(object, "iou") { decoding.iou = share }
         if let maximum = object.integer("max_detections", in: 1...10_000) { decoding.maxDetections = maximum }
+        if decoding.hasAngles { checkTurned(decoding) }
         return decoding
+    }
+
+    /// Checks the parts of a head that only upright boxes can have.
+    private func checkTurned(_ decoding: BoxDecoding) {
+        if decoding.coding.kind != .boxes {
+            problems.add(
+                object.path(of: "coding"), "is \"\(decoding.coding.kind.rawValue)\": an \"angle\" is for decoded boxes")
+        }
+        if ![.none, .perClass, .all].contains(decoding.suppression) {
+            problems.add(
+                object.path(of: "nms"),
+                "is \"\(decoding.suppression.rawValue)\": expected \"none\", \"per_class\" or \"all\" for boxes with an \"angle\""
+            )
+        }
+        for key in ["clip", "masks"] where object.has(key) {
+            problems.add(object.path(of: key), "is for upright boxes: a row has an \"angle\"")
+        }
     }
 
     // MARK: Rows

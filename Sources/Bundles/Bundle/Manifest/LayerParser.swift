@@ -14,7 +14,7 @@ struct LayerParser {
     private var problems: ProblemList { object.problems }
 
     private enum Kind: String, CaseIterable {
-        case array, image, string, scalar
+        case array, image, string, scalar, depth
     }
 
     /// Keys that only pictures have.
@@ -26,7 +26,14 @@ struct LayerParser {
     func parse() -> ModelManifest.Layer {
         var layer = ModelManifest.Layer(path: object.path, name: object.requiredString("name"), kind: .array, shape: [])
         let kind = object.choice("type", Kind.self)
-        layer.shape = shape(ofPicture: kind == .image)
+        if kind == .depth {
+            // The shape comes from the model file; the key is accepted but ignored.
+            _ = object.value("shape")
+            layer.isAsInFile = true
+            if isInput { problems.add(object.path(of: "type"), "is \"depth\", which is for outputs") }
+        } else {
+            layer.shape = shape(ofPicture: kind == .image)
+        }
         layer.elementType = elementType()
         if isPartial {
             layer.given = Set(["format", "normalize"].filter(object.has))
@@ -35,14 +42,15 @@ struct LayerParser {
                 object.path(of: "type"),
                 isInput
                     ? "is missing: expected \"array\", \"image\", \"string\" or \"scalar\""
-                    : "is missing: expected \"array\", \"image\", \"string\", \"scalar\", \"boxes\", \"mask\", "
-                        + "\"keypoints\" or \"embedding\"")
+                    : "is missing: expected \"array\", \"image\", \"string\", \"scalar\", \"depth\", \"boxes\", "
+                        + "\"mask\", \"keypoints\", \"embedding\" or \"text\"")
         }
         switch kind ?? (isPartial && isInput && Self.pictureMembers.contains(where: object.has) ? .image : .array) {
         case .array: layer.kind = .array
         case .scalar: layer.kind = .scalar
         case .string: layer.kind = .bytes
         case .image: layer.kind = .image(image(shape: layer.shape))
+        case .depth: layer.kind = .depth
         }
         switch kind {
         case .string:
@@ -54,6 +62,7 @@ struct LayerParser {
         case nil where isPartial && isInput: break
         case _ where isInput: layer.linear = linear("quantize")
         case .image: break
+        case .depth: layer.linear = linear("dequantize")
         default:
             layer.linear = linear("dequantize")
             if let file = object.string("labels") {

@@ -14,18 +14,25 @@ package struct ManifestParser {
     package let contents: (_ file: String, _ path: String, _ maximum: Int) -> [UInt8]?
     /// Finds a file of the bundle; adds a problem if no file has that name.
     package let locate: (_ file: String, _ path: String) -> String?
+    /// Reads `reader`, completed by the bundle's files; nil if a network is missing.
+    package let reader: (ManifestObject) -> ReaderDescription?
 
     package init(
         problems: ProblemList, trains: Bool = false,
         labels: @escaping (_ file: String, _ path: String) -> [String]?,
         contents: @escaping (_ file: String, _ path: String, _ maximum: Int) -> [UInt8]?,
-        locate: @escaping (_ file: String, _ path: String) -> String?
+        locate: @escaping (_ file: String, _ path: String) -> String?,
+        reader: @escaping (ManifestObject) -> ReaderDescription? = { object in
+            object.problems.add(object.path, "is a reader, which cannot be trained")
+            return nil
+        }
     ) {
         self.problems = problems
         self.trains = trains
         self.labels = labels
         self.contents = contents
         self.locate = locate
+        self.reader = reader
     }
 
     package func parse(_ value: JSONValue) -> ModelManifest {
@@ -55,10 +62,15 @@ package struct ManifestParser {
             manifest.pipeline = PipelineParser(problems: problems).parse(pipeline)
             parseRest(ofPipeline: root, into: &manifest)
             return manifest
+        } else if let reader = root.object("reader") {
+            manifest.reader = self.reader(reader)
+            parseRest(ofReader: root, into: &manifest)
+            return manifest
         } else if let model = root.object("model") {
             parseModel(model, into: &manifest)
         } else {
-            problems.add("model", "is missing: expected an object with \"file\" and \"backend\", or \"pipeline\"")
+            problems.add(
+                "model", "is missing: expected an object with \"file\" and \"backend\", or \"pipeline\", or \"reader\"")
         }
         manifest.inputs = layers(of: root, key: "inputs", isInput: true, backend: manifest.backend).layers
         // Placeholders of TensorIO are inputs; they have a separate key only because training sets them from another
@@ -71,6 +83,7 @@ package struct ManifestParser {
         if let runtime = root.object("runtime") { manifest.runtime = parseRuntime(runtime) }
         if let golden = root.object("golden") { manifest.goldenAgreement = parseGolden(golden) }
         root.refuseUnknownKeys()
+        manifest.scaleLines()
         return manifest
     }
 
@@ -81,6 +94,19 @@ package struct ManifestParser {
         }
         object.refuseUnknownKeys()
         return agreement
+    }
+
+    /// Reads the part of a reader's model.json that it shares with models; `runtime` applies to each of its networks.
+    private func parseRest(ofReader root: ManifestObject, into manifest: inout ModelManifest) {
+        for key in ["model", "inputs", "outputs", "placeholders", "pipeline"] where root.has(key) {
+            problems.add(key, "does not go with \"reader\", which has the form of its networks")
+        }
+        if let runtime = root.object("runtime") { manifest.runtime = parseRuntime(runtime) }
+        // Readers compute in 32-bit floats unless model.json says otherwise.
+        manifest.runtime.precision = manifest.runtime.precision ?? .float32
+        manifest.reader?.runtime = manifest.runtime
+        if let golden = root.object("golden") { manifest.goldenAgreement = parseGolden(golden) }
+        root.refuseUnknownKeys()
     }
 
     /// Reads the part of `runtime` and `golden` that a pipeline shares with models. Other runtime keys belong to the
@@ -127,10 +153,12 @@ package struct ManifestParser {
             if trains, !names.contains("train") {
                 problems.add(
                     model.path(of: "modes"), "lacks \"train\" (found \(names.listed)): the model cannot be trained")
-            } else if !trains, !names.contains("predict") {
+            } else if !trains, !names.contains("predict"), !names.contains("eval") {
+                // A graph for evaluation answers with its outputs, such as a loss, as one for predictions does.
                 problems.add(
                     model.path(of: "modes"),
-                    "lacks \"predict\" (found \(names.listed)): only models that predict can be served")
+                    "lacks \"predict\" and \"eval\" (found \(names.listed)): only models that predict or evaluate can be served"
+                )
             }
         } else if trains {
             problems.add(model.path(of: "modes"), "lacks \"train\": the model cannot be trained")

@@ -19,6 +19,8 @@ package struct ModelManifest: Sendable {
     package var observations: [ObservationOutput] = []
     /// The stages if the bundle is a pipeline of other models; nil for a model.
     package var pipeline: PipelineDescription?
+    /// The networks if the bundle is a reader of text; nil for other models.
+    package var reader: ReaderDescription?
     package var options: JSONValue?
     /// The undecided entries of model.json (`$decide`), each with its path.
     package var undecided: [String] = []
@@ -30,6 +32,21 @@ package struct ModelManifest: Sendable {
     package var classifiesPictures: Bool {
         guard inputs.count == 1, case .image = inputs[0].kind else { return false }
         return outputs.contains { $0.labels != nil } || observations.contains(where: \.classifies)
+    }
+
+    /// Scales the pictures of a recognizer of text as lines, if its input has a fixed height and an open width.
+    mutating func scaleLines() {
+        guard inputs.count == 1, case .image(var image) = inputs[0].kind, let size = image.openSize,
+            size.minimum.height == size.maximum.height,
+            observations.contains(where: { if case .text = $0.kind { true } else { false } })
+        else { return }
+        image.openSize = ReaderDescription.sizeOfLine(
+            height: size.minimum.height,
+            widths: size.minimum.width...max(size.minimum.width, size.maximum.width), multiple: size.multiple.width)
+        image.alignment = .topLeft
+        inputs[0].kind = .image(image)
+        // Readers compute in 32-bit floats unless model.json says otherwise.
+        runtime.precision = runtime.precision ?? .float32
     }
 
     /// One input or output.
@@ -61,6 +78,8 @@ package struct ModelManifest: Sendable {
             /// One number.
             case scalar
             case image(ImageLayer)
+            /// A depth for each position of the picture.
+            case depth
 
             /// The name of the kind in the bundle.
             package var feature: FeatureKind {
@@ -69,6 +88,7 @@ package struct ModelManifest: Sendable {
                 case .bytes: .string
                 case .scalar: .scalar
                 case .image: .image
+                case .depth: .depth
                 }
             }
         }

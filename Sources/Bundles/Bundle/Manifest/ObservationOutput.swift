@@ -1,7 +1,7 @@
 package import EngineAPI
 package import Observations
 
-/// An entry of a manifest's `outputs` for boxes, a mask, keypoints or an embedding. It may combine several of the
+/// An entry of a manifest's `outputs` for boxes, a mask, keypoints, an embedding or text. It may combine several of the
 /// model's tensors.
 package struct ObservationOutput: Sendable {
     /// The path of its description: `outputs[0]`.
@@ -35,6 +35,10 @@ package struct ObservationOutput: Sendable {
         case mask(MaskDecoding)
         case keypoints(KeypointDecoding, Skeleton)
         case embedding(EmbeddingDecoding, classes: EmbeddingClassifier?)
+        /// The text of a line.
+        case text(TextDecoding)
+        /// The probability of text at each pixel, from which a reader makes regions.
+        case regions(TextRegionDecoding)
     }
 
     /// Detections, with their masks and keypoints.
@@ -108,6 +112,7 @@ package struct ObservationOutput: Sendable {
         case .mask: .segment
         case .keypoints: .keypoints
         case .embedding: .embed
+        case .text, .regions: .read
         }
     }
 }

@@ -1,10 +1,11 @@
 internal import EngineAPI
 internal import FileFormats
 internal import JSON
+internal import ModelFacts
 internal import Observations
 internal import Teaching
 
-/// Reads an entry of a manifest's `outputs` of type `boxes`, `mask`, `keypoints` or `embedding`.
+/// Reads an entry of a manifest's `outputs` of type `boxes`, `mask`, `keypoints`, `embedding` or `text`.
 struct ObservationParser {
     let object: ManifestObject
     /// Reads a labels file of the bundle.
@@ -16,7 +17,7 @@ struct ObservationParser {
 
     /// The types of entries that it reads.
     enum Kind: String, CaseIterable {
-        case boxes, mask, keypoints, embedding
+        case boxes, mask, keypoints, embedding, text
     }
 
     /// True if an entry has one of these types.
@@ -37,12 +38,29 @@ struct ObservationParser {
         case .mask?: output.kind = .mask(mask())
         case .keypoints?: output.kind = keypoints()
         case .embedding?: output.kind = embedding(&output)
+        case .text?: output.kind = text()
         case nil: break
         }
         output.tensors = tensors(of: output)
         object.refuseUnknownKeys()
         return output
     }
+
+    /// The dictionary of a recognizer of text.
+    private func text() -> ObservationOutput.Kind {
+        let file = object.requiredString("dictionary"), place = object.path(of: "dictionary")
+        var dictionary: [String] = []
+        if !file.isEmpty, let bytes = contents(file, place, Self.largestDictionary) {
+            do throws(FormatError) {
+                dictionary = try TextDictionary.read(bytes)
+            } catch {
+                problems.add(place, "\"\(file)\" \(error.reason)")
+            }
+        }
+        return .text(TextDecoding(dictionary: dictionary))
+    }
+
+    private static let largestDictionary = 16 << 20
 
     // MARK: Tensors
 

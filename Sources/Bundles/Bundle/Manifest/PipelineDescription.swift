@@ -47,7 +47,7 @@ package struct PipelineDescription: Sendable, Hashable {
 
     /// The task of a stage's model. The raw values are those of `task`.
     package enum Task: String, Sendable, CaseIterable {
-        case classify, embed, detect, segment, keypoints
+        case classify, embed, detect, segment, keypoints, read
 
         /// The observation task; nil for classification.
         package var observation: ObservationTask? { ObservationTask(rawValue: rawValue) }
@@ -59,12 +59,20 @@ package struct PipelineDescription: Sendable, Hashable {
         package var margin = 0.0
         /// True if the shorter side is extended to the length of the longer one.
         package var isSquare = false
-        /// True if the detection's first five points are mapped to their positions in a frontal face.
-        package var alignsFivePoints = false
+        /// The alignment of the crop; nil for an upright part of the picture.
+        package var alignment: Alignment?
         /// The side of an aligned picture, which is a square; nil uses the model's input size, or 112.
         package var side: Int?
         /// True if pixels outside the detection's mask are black.
         package var isMasked = false
+    }
+
+    /// The alignment of a crop. The raw values are those of `align`.
+    package enum Alignment: String, Sendable, CaseIterable {
+        /// The detection's five points are mapped to their positions in a frontal face.
+        case fivePoints = "five_points"
+        /// A turned box becomes upright: its width lies along the rows.
+        case box
     }
 
     /// The maximum number of levels of stages.

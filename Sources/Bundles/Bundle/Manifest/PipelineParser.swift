@@ -5,7 +5,9 @@ struct PipelineParser {
     let problems: ProblemList
 
     /// The members that every detection has.
-    private static let members: Set<String> = ["index", "label", "confidence", "box", "keypoints", "mask"]
+    private static let members: Set<String> = [
+        "index", "label", "confidence", "box", "points", "angle", "keypoints", "mask",
+    ]
 
     func parse(_ object: ManifestObject) -> PipelineDescription {
         var pipeline = PipelineDescription()
@@ -94,12 +96,7 @@ struct PipelineParser {
         if let margin = number("margin", of: object, from: 0, to: 10) { crop.margin = margin }
         crop.isSquare = object.bool("square") ?? false
         crop.isMasked = object.bool("mask") ?? false
-        if let align = object.string("align") {
-            crop.alignsFivePoints = align == "five_points"
-            if !crop.alignsFivePoints {
-                problems.add(object.path(of: "align"), "expected \"five_points\", found \"\(align)\"")
-            }
-        }
+        crop.alignment = object.choice("align", PipelineDescription.Alignment.self)
         if let size = object.elements("size") {
             let sides = size.compactMap {
                 if case .integer(let side) = $0, (16...1_024).contains(side) { side } else { nil }
@@ -111,16 +108,20 @@ struct PipelineParser {
                     object.path(of: "size"),
                     "expected width and height, which are the same, from 16 to 1024: [112, 112]")
             }
-            if !object.has("align") {
+            if crop.alignment != .fivePoints {
                 problems.add(
                     object.path(of: "size"),
-                    "is for \"align\": other crops are scaled to the model's input, in one step")
+                    "is for \"align\": \"five_points\"; other crops are scaled to the model's input, in one step")
             }
         }
-        if crop.alignsFivePoints {
+        if crop.alignment == .fivePoints {
             for key in ["margin", "square", "mask"] where object.has(key) {
-                problems.add(object.path(of: key), "does not go with \"align\", which sets what is seen")
+                problems.add(
+                    object.path(of: key), "does not go with \"align\": \"five_points\", which sets what is seen")
             }
+        }
+        if crop.alignment == .box, crop.isMasked {
+            problems.add(object.path(of: "mask"), "does not go with \"align\": \"box\"")
         }
         object.refuseUnknownKeys()
         return crop

@@ -62,6 +62,8 @@ package struct OutputPlan: Sendable {
         case bytes
         /// A picture; a side is -1 if each inference determines it.
         case image(ModelManifest.ImageLayer, width: Int, height: Int)
+        /// A depth for each position of the picture.
+        case depth
         /// A string or a dictionary, which the engine returns as a value.
         case feature
         /// The label with the highest score in the tensor.

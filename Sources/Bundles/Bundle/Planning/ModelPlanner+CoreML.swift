@@ -98,10 +98,12 @@ extension ModelPlanner {
         case .image(let image):
             guard
                 var plan = inputPlan(
-                    imageLayer(feature, image, scaler: file.facts.scalers[feature.name], layer: layer), index: index,
-                    port: port, shape: port.shape)
+                    imageLayer(
+                        feature, image, scaler: file.facts.scalers[feature.name], layer: layer,
+                        isOpen: !port.shape.isStatic), index: index, port: port, shape: port.shape)
             else { return nil }
-            plan.description = plan.description.limited(to: ShapeLimits(image), default: port.shape)
+            let usual = Shape([1, image.colorSpace.channels, image.height, image.width])
+            plan.description = plan.description.limited(to: ShapeLimits(image), default: usual)
             return plan
         case .string:
             return InputPlan(description: description(.text), index: index, kind: .feature, fallback: fallback)
@@ -141,8 +143,10 @@ extension ModelPlanner {
     }
 
     /// The description of a picture in the form of model.json.
+    /// - Parameter isOpen: whether requests may choose its size.
     private func imageLayer(
-        _ feature: FeatureSpecification, _ image: ImageFeature, scaler: ImageScaler?, layer: ModelManifest.Layer?
+        _ feature: FeatureSpecification, _ image: ImageFeature, scaler: ImageScaler?, layer: ModelManifest.Layer?,
+        isOpen: Bool
     ) -> ModelManifest.Layer {
         let channels = image.colorSpace.channels
         var description = ModelManifest.ImageLayer(
@@ -156,6 +160,7 @@ extension ModelPlanner {
             case .grayscale, .grayscaleFloat16, .invalid: .gray
             }
         description.layout = .nchw
+        if isOpen { description.openSize = OpenSize(image) }
         if case .image(let given)? = layer?.kind {
             description.cropAndScale = given.cropAndScale
             description.resampler = given.resampler
@@ -201,7 +206,7 @@ extension ModelPlanner {
             labels = .strings(givenLabels)
         }
         let kind: OutputPlan.Kind, word: FeatureKind
-        var isTransformed = false
+        var isTransformed = false, hasIntegerKeys = false
         switch feature.type {
         case .string, .int64:
             if !facts.isEvaluated, isLabel, let labels {
@@ -211,7 +216,8 @@ extension ModelPlanner {
             } else {
                 (kind, word) = (.array, .scalar)
             }
-        case .dictionary:
+        case .dictionary(let key):
+            hasIntegerKeys = key == .int64
             (kind, word) = (isProbabilities && labels != nil ? .array : .feature, .dictionary)
             isTransformed = layer?.activation != nil
         case .image(let image):
@@ -221,8 +227,10 @@ extension ModelPlanner {
             picture.channelOrder = image.colorSpace == .bgr ? .bgr : image.colorSpace == .rgb ? .rgb : .gray
             picture.layout = .nchw
             let extents = port.shape.dimensions.suffix(2)
-            guard port.shape.isStatic, extents.count == 2, let height = extents.first, let width = extents.last,
-                port.shape.elementCount == height * width * image.colorSpace.channels
+            guard extents.count == 2, let height = extents.first, let width = extents.last,
+                port.shape.isStatic
+                    ? port.shape.elementCount == height * width * image.colorSpace.channels
+                    : port.shape.dimensions.count == 4 && port.shape.dimensions[1] == image.colorSpace.channels
             else {
                 problems.add(
                     "description.output \"\(feature.name)\"",
@@ -244,8 +252,42 @@ extension ModelPlanner {
             description: FeatureDescription(
                 name: layer?.name ?? feature.name, elementType: elementType, shape: shape, fileShape: shape, kind: word,
                 isTransformed: isTransformed, image: nil,
-                labels: labels?.texts),
+                labels: labels?.texts
+            ).withIntegerKeys(hasIntegerKeys),
             index: index, kind: kind, linear: layer?.linear, activation: layer?.activation, scoreType: port.elementType)
+    }
+}
+
+extension OpenSize {
+    /// The longest side that a request may choose.
+    private static let longest = 8_192
+
+    /// The sizes of a picture with a default among them; nil if the file allows one size only.
+    fileprivate init?(_ image: ImageFeature) {
+        let usual = ImageSize(width: image.width, height: image.height)
+        switch image.flexibility {
+        case .none: return nil
+        case .sizes(let sizes):
+            let all = sizes.map { ImageSize(width: $0.width, height: $0.height) }
+                .filter {
+                    (1...Self.longest).contains($0.width) && (1...Self.longest).contains($0.height) || $0 == usual
+                }
+            func sides(_ choose: (ArraySlice<Int>) -> Int?) -> ImageSize {
+                ImageSize(
+                    width: choose(all.map(\.width)[...]) ?? usual.width,
+                    height: choose(all.map(\.height)[...]) ?? usual.height)
+            }
+            self.init(minimum: sides { $0.min() }, maximum: sides { $0.max() })
+            choices = all
+        case .range(let width, let height):
+            func upper(_ range: ExtentRange, _ usual: Int) -> Int {
+                max(usual, range.upper > 0 ? min(range.upper, Self.longest) : Self.longest)
+            }
+            self.init(
+                minimum: ImageSize(width: max(1, width.lower), height: max(1, height.lower)),
+                maximum: ImageSize(width: upper(width, usual.width), height: upper(height, usual.height)))
+        }
+        self.usual = usual
     }
 }
 

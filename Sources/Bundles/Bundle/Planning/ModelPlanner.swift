@@ -58,7 +58,15 @@ package struct ModelPlanner {
                 outputs.append(plainOutput(port, index))
             }
         }
+        checkDepth(manifest, inputs)
         return ModelPlan(inputs: inputs, outputs: outputs, inputShapes: shapes, advice: manifest.advice)
+    }
+
+    /// Adds a problem for a depth map without the one picture that it is a map of.
+    private func checkDepth(_ manifest: ModelManifest, _ inputs: [InputPlan]) {
+        let maps = manifest.outputs.filter { if case .depth = $0.kind { true } else { false } }
+        guard let map = maps.first, manifest.inputs.count != 1 || !inputs.allSatisfy(\.isPicture) else { return }
+        problems.add("\(map.path).type", "is \"depth\", which needs exactly one input, of type \"image\"")
     }
 
     /// Adds a problem for each string tensor: the engine does not support them.
@@ -173,7 +181,7 @@ package struct ModelPlanner {
                 cropAndScale: spec.cropAndScale, scale: spec.scale, bias: spec.bias)
             kind = .image(pipeline)
         case .bytes: kind = .bytes
-        case .array, .scalar: kind = port.elementType == .string ? .feature : .array(layer.linear)
+        case .array, .scalar, .depth: kind = port.elementType == .string ? .feature : .array(layer.linear)
         }
         return InputPlan(
             description: FeatureDescription(
@@ -191,7 +199,7 @@ package struct ModelPlanner {
             problems.add(
                 layer.path,
                 "a picture does not fit a tensor of \(port.elementType.rawValue): "
-                    + "expected uint8, int8, float16 or float32")
+                    + "expected uint8, int8, int32, float16 or float32")
             return nil
         }
         do throws(ImageError) {
@@ -249,6 +257,15 @@ package struct ModelPlanner {
         case .array: kind = .array
         case .scalar: kind = .scalar
         case .bytes: kind = .bytes
+        case .depth:
+            guard shape.plane != nil, port.elementType.byteCount > 0 else {
+                problems.add(
+                    "\(layer.path).type",
+                    "is \"depth\", but the model file's tensor \"\(port.name)\" of shape \(port.shape) has no number for each "
+                        + "position: expected [1, height, width] or [1, 1, height, width]")
+                return nil
+            }
+            kind = .depth
         case .image(let image):
             let extents = Array(layer.shape.dimensions.suffix(3))
             guard extents.count == 3 else { return nil }
@@ -282,7 +299,7 @@ package struct ModelPlanner {
         )
         description.activation = layer.activation?.rawValue
         return OutputPlan(
-            description: description, index: index,
+            description: description.composed(composition(index)), index: index,
             kind: kind,
             linear: layer.linear,
             activation: layer.activation,
@@ -338,13 +355,18 @@ package struct ModelPlanner {
 
     private func plainOutput(_ port: TensorPort, _ index: Int) -> OutputPlan {
         OutputPlan(
-            description: plain(port, index, "output"), index: index,
+            description: plain(port, index, "output").composed(composition(index)), index: index,
             kind: isValue(index) ? .feature : .array, linear: nil, activation: nil, scoreType: port.elementType)
     }
 
     /// True if the engine returns an output as a value.
     private func isValue(_ output: Int) -> Bool {
         if case .values? = forms?[output] { true } else { false }
+    }
+
+    /// The composition of an output that is no tensor; nil for a tensor.
+    private func composition(_ output: Int) -> ValueComposition? {
+        if case .values(let composition)? = forms?[output] { composition } else { nil }
     }
 
     /// The labels for an output in the model file; nil if it has no labels.

@@ -1,6 +1,7 @@
 internal import FileFormats
 
-/// The operators and tensors of a TensorFlow Lite file with one subgraph, as far as rewriting its weights needs them.
+/// The operators and tensors of one subgraph of a TensorFlow Lite file, as far as rewriting, cutting and judging the
+/// file needs them.
 ///
 /// Field numbers: TensorFlow Lite's schema.fbs.
 package struct TFLiteGraph {
@@ -12,6 +13,8 @@ package struct TFLiteGraph {
         /// The scale and zero point of the whole tensor; nil if it is not quantized, or has one for each channel.
         let scale: Float?
         let zeroPoint: Int?
+        /// The number of scales: one for the whole tensor, or one for each channel.
+        let scaleCount: Int
 
         /// True for unsigned bytes with one scale.
         var isUnsignedBytes: Bool { type == ElementCode.uint8 && scale != nil }
@@ -50,40 +53,64 @@ package struct TFLiteGraph {
 
     /// The maximum number of an operator's inputs or outputs, far more than models have.
     private static let maximumOperands = 4_096
+    /// The maximum number of inputs and outputs of all operators together, because many may refer to the same list.
+    private static let maximumOperandsOfFile = 1 << 20
 
     /// Nil if the file does not have this form: it is damaged, has several subgraphs, has data outside of the tables,
     /// or has operators that use outputs of later ones.
     package init?(_ file: [UInt8]) {
         do {
-            try self.init(reading: file)
+            let graphs = try Self.graphs(of: file, maximum: 1)
+            // Very large files have data outside of the tables, at offsets from the beginning of the file.
+            for buffer in graphs[0].buffers where try buffer.number(1, UInt64.self) ?? 0 > 1 { return nil }
+            self = graphs[0]
         } catch {
             return nil
         }
     }
 
-    private init?(reading file: [UInt8]) throws(FormatError) {
+    /// The subgraphs of a file, at least one; the first is the main one.
+    /// - Throws: if the file is damaged, has more than `maximum` subgraphs, or has operators that are not in the order
+    ///   of execution.
+    static func graphs(of file: [UInt8], maximum: Int) throws(FormatError) -> [TFLiteGraph] {
         let model = try FlatBuffer(ByteSource(file), identifier: "TFL3").root()
-        guard let codes = try model.tables(1, maximum: 1_024), let graphs = try model.tables(2, maximum: 1),
-            graphs.count == 1, let buffers = try model.tables(4, maximum: FlatBuffer.maximumTables),
-            let tables = try graphs[0].tables(0, maximum: FlatBuffer.maximumTables),
-            let nodes = try graphs[0].tables(3, maximum: FlatBuffer.maximumTables),
-            let inputs = try Self.indices(graphs[0], 1, below: tables.count),
-            let outputs = try Self.indices(graphs[0], 2, below: tables.count)
-        else { return nil }
-        // Very large files have data outside of the tables, at offsets from the beginning of the file.
-        for buffer in buffers where try buffer.number(1, UInt64.self) ?? 0 > 1 { return nil }
+        guard let tables = try model.tables(2, maximum: maximum), !tables.isEmpty else {
+            throw FormatError("has no subgraph")
+        }
+        guard let codes = try model.tables(1, maximum: 1_024),
+            let buffers = try model.tables(4, maximum: FlatBuffer.maximumTables)
+        else { throw FormatError("has no list of operator codes or buffers") }
+        var left = maximumOperandsOfFile
+        var graphs: [TFLiteGraph] = []
+        for table in tables { graphs.append(try TFLiteGraph(table, of: model, codes, buffers, &left)) }
+        return graphs
+    }
+
+    /// - Parameter left: the number of operands that operators may still have.
+    private init(
+        _ subgraph: FlatBuffer.Table, of model: FlatBuffer.Table, _ codes: [FlatBuffer.Table],
+        _ buffers: [FlatBuffer.Table], _ left: inout Int
+    ) throws(FormatError) {
+        let tables = try subgraph.tables(0, maximum: FlatBuffer.maximumTables) ?? []
+        let nodes = try subgraph.tables(3, maximum: FlatBuffer.maximumTables) ?? []
+        let inputs = try Self.indices(subgraph, 1, in: 0..<tables.count)
+        let outputs = try Self.indices(subgraph, 2, in: 0..<tables.count)
         var operators: [Operator] = []
         var producers: [Int: Int] = [:], uses: [Int: Int] = [:]
         for (index, table) in nodes.enumerated() {
             let code = Int(try table.number(0, UInt32.self) ?? 0)
-            guard codes.indices.contains(code), let taken = try table.integers(1, maximum: Self.maximumOperands),
-                let given = try Self.indices(table, 2, below: tables.count),
-                taken.allSatisfy({ $0 >= -1 && $0 < tables.count })
-            else { return nil }
+            guard codes.indices.contains(code) else { throw FormatError("has an operator without a code") }
+            // -1 is an optional input that is not given.
+            let taken = try Self.indices(table, 1, in: -1..<tables.count)
+            let given = try Self.indices(table, 2, in: 0..<tables.count)
+            left -= taken.count + given.count
+            guard left >= 0 else { throw FormatError("has more than \(Self.maximumOperandsOfFile) operands") }
             for input in taken where input >= 0 { uses[input, default: 0] += 1 }
             for output in given {
-                // Produced twice, or used before it is produced.
-                guard producers[output] == nil, uses[output] == nil else { return nil }
+                guard producers[output] == nil else { throw FormatError("has operators with the same output") }
+                guard uses[output] == nil else {
+                    throw FormatError("has operators that are not in the order of execution")
+                }
                 producers[output] = index
             }
             operators.append(
@@ -91,7 +118,7 @@ package struct TFLiteGraph {
         }
         for output in outputs { uses[output, default: 0] += 1 }
         self.model = model
-        subgraph = graphs[0]
+        self.subgraph = subgraph
         self.codes = codes
         self.buffers = buffers
         var tensors: [Tensor] = []
@@ -149,11 +176,13 @@ package struct TFLiteGraph {
         return bytes.withUnsafeBufferPointer { bytes in bytes.allSatisfy { (-128...127).contains(Int($0) - zero) } }
     }
 
+    /// A list of tensors; empty if it is missing.
     private static func indices(
-        _ table: FlatBuffer.Table, _ field: Int, below count: Int
-    ) throws(FormatError) -> [Int]? {
-        guard let values = try table.integers(field, maximum: maximumOperands) else { return nil }
-        return values.allSatisfy { $0 >= 0 && $0 < count } ? values : nil
+        _ table: FlatBuffer.Table, _ field: Int, in range: Range<Int>
+    ) throws(FormatError) -> [Int] {
+        let values = try table.integers(field, maximum: maximumOperands) ?? []
+        guard values.allSatisfy(range.contains) else { throw FormatError("refers to a tensor that does not exist") }
+        return values
     }
 
     private static func tensor(_ table: FlatBuffer.Table) throws(FormatError) -> Tensor {
@@ -170,6 +199,7 @@ package struct TFLiteGraph {
             type: try table.number(1, UInt8.self) ?? 0, buffer: Int(try table.number(2, UInt32.self) ?? 0),
             // The scales of real models are well within these limits.
             scale: scale.map { Float(bitPattern: $0) }.flatMap { $0 > 1e-20 && $0 < 1e20 ? $0 : nil },
-            zeroPoint: zero.flatMap { (0...255).contains($0) ? Int($0) : nil })
+            zeroPoint: zero.flatMap { (0...255).contains($0) ? Int($0) : nil },
+            scaleCount: try quantization?.vector(2, elementBytes: 4)?.count ?? 0)
     }
 }

@@ -17,11 +17,10 @@ public struct LoadReport: Sendable, Hashable {
     public var streamCheck = StreamCheck.notCompared(reason: "it is not loaded")
     /// The result of comparing its answers with those of its goldens; nil if the bundle has none.
     public var goldens: GoldenReport?
-    /// The engine that runs it; nil if only one engine can.
+    /// The engine that runs it; nil if the engine does not say.
     public var engine: EngineUse?
-    /// The reason its answers were not compared with those of the other engine; nil if they were, or if no other engine
-    /// can run it.
-    public var engineUncompared: String?
+    /// The confirmation of its answers by a second computation, or the reason for its absence.
+    public var confirmation = Confirmation(unconfirmed: "it is not loaded")
     /// Nanoseconds for the comparison of engines.
     public var engineComparison: UInt64 = 0
     /// Nanoseconds of the load check that it spent on the comparison of engines.

@@ -43,6 +43,8 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var engineRequest = EngineRequest()
     /// True if the answers of both engines to an ONNX file are compared before a model is handed out.
     public var comparesEngines = true
+    /// True if a model is refused unless a second computation has confirmed its answers (``LoadReport/confirmation``).
+    public var refusesUnconfirmed = false
     /// The time in which each engine starts inferences for that comparison, if a model has open axes.
     package var engineComparisonTime = Duration.milliseconds(600)
     /// The difference between the answers of several streams and those of one, if it is known before the load; the

@@ -23,6 +23,8 @@ public struct ModelStatistics: Sendable, Hashable {
     public var queue = Total(), input = Total(), inference = Total(), output = Total()
     /// The inferences of the engine by number of items, in the order of first use.
     public private(set) var batches: [Batch] = []
+    /// The inferences that the runtime of the file's format ran, because the model's engine refuses the inputs.
+    public internal(set) var fallbacks: UInt64 = 0
     /// The time when the last prediction ended, in nanoseconds of CLOCK_MONOTONIC; 0 if no prediction has ended.
     public var lastEnded: UInt64 = 0
 

@@ -6,8 +6,10 @@ public import SystemSupport
 public struct PredictionOptions: Sendable {
     /// The way pictures are fitted; nil uses the bundle's setting.
     public var cropAndScale: CropAndScale?
-    /// True if the EXIF orientation of a picture is ignored.
-    public var ignoresOrientation = false
+    /// The size of the picture's tensor, for a model that has a usual size and allows others; nil for the usual one.
+    public var size: ImageSize?
+    /// The orientation of stored pictures without one of their own (``EncodedImage/orientation``).
+    public var orientation = ImageOrientation.apply
     /// The page of a TIFF file, counted from 0.
     public var page = 0
     /// The deadline; nil for no limit.
@@ -26,8 +28,16 @@ public struct PredictionOptions: Sendable {
     package var decoded: DecodedInput?
     /// The part of a larger picture that the image is, if any: results are then given in pixels of the larger picture.
     var place: PicturePlace?
+    /// True if the caller has reserved the memory for tensors of the picture's size.
+    var hasRoom = false
     /// The maximum number of crops of a pipeline's request.
     package var maxCrops = 64
+    /// The maximum number of lines that a reader reads in a picture.
+    package var maxLines = 1_000
+    /// Nanoseconds that the request has waited for the model to be loaded.
+    package var loadWait: UInt64 = 0
+    /// The maximum number of bytes of an answer that is as large as the picture: it is refused before it is made.
+    package var maxAnswerBytes = Int.max
     /// The thresholds of models that end with non-maximum suppression; nil values use those of the file.
     var detectionThresholds = DetectionThresholds()
 
@@ -44,6 +54,8 @@ struct PicturePlace: Sendable {
 
 /// The times of a prediction's stages, in nanoseconds.
 public struct StageTimes: Sendable, Hashable {
+    /// The wait for the model to be loaded; 0 if it was loaded.
+    public var load: UInt64 = 0
     /// The wait for a slot and for an infer request.
     public var queue: UInt64 = 0
     /// Decoding and scaling the picture, and filling the input.
@@ -85,7 +97,7 @@ public struct StageTimes: Sendable, Hashable {
     }
 
     /// The sum of all times.
-    package var sum: UInt64 { queue &+ decode &+ inference &+ postprocess }
+    package var sum: UInt64 { load &+ queue &+ decode &+ inference &+ postprocess }
 
     /// All times are zero.
     public init() {}

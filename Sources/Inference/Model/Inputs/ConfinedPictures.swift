@@ -18,9 +18,9 @@ extension ImagePipeline {
 extension EncodedImage {
     /// The format, if a separate process must decode the picture and has not done so yet; otherwise nil.
     var confinedFormat: ImageFormat? {
-        guard pixels == nil, let format = withUnsafeBytes({ ImagePipeline.format(of: $0) }), format.isConfined else {
-            return nil
-        }
+        guard pixels == nil, frame == nil, let format = withUnsafeBytes({ ImagePipeline.format(of: $0) }),
+            format.isConfined
+        else { return nil }
         return format
     }
 
@@ -45,14 +45,18 @@ extension EncodedImage {
             return try pipeline.prepare(
                 pixels, window: window, into: tensor, options: options, isCancelled: isCancelled)
         }
+        let frame = try frame?.get()
         return try withUnsafeBytes { (bytes) throws(ImageError) -> ImageInfo in
-            try pipeline.prepare(bytes, into: tensor, options: options, isCancelled: isCancelled)
+            try pipeline.prepare(bytes, frame: frame, into: tensor, options: options, isCancelled: isCancelled)
         }
     }
 
     /// Describes the steps of ``prepare``.
     func explain(_ pipeline: ImagePipeline, options: ImageDecodeOptions) throws(ImageError) -> PreprocessingReport {
         if let pixels { return try pipeline.explain(pixels, window: window, options: options) }
-        return try withUnsafeBytes { (bytes) throws(ImageError) in try pipeline.explain(bytes, options: options) }
+        let frame = try frame?.get()
+        return try withUnsafeBytes { (bytes) throws(ImageError) in
+            try pipeline.explain(bytes, frame: frame, options: options)
+        }
     }
 }

@@ -136,7 +136,7 @@ struct InputFiller {
     private func decode(
         _ image: EncodedImage, into tensor: any EngineTensor, pipeline: ImagePipeline, name: String
     ) throws(InferenceError) -> ImageInfo {
-        let decoding = ImageDecodeOptions(options)
+        let decoding = image.decoding(options)
         do throws(ImageError) {
             return try image.prepare(pipeline, into: tensor.bytes, options: decoding, isCancelled: isCancelled)
         } catch {

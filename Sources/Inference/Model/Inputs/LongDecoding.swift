@@ -52,7 +52,13 @@ package enum LongDecoding {
 extension ImagePipeline {
     /// The memory and time for decoding a picture.
     func demand(of image: EncodedImage) -> DecodeDemand {
-        image.demand ?? image.withUnsafeBytes { demand($0) }
+        if let demand = image.demand { return demand }
+        switch image.frame {
+        case .success(let frame)?: return image.withUnsafeBytes { demand($0, frame: frame) }
+        // It is refused before anything is decoded.
+        case .failure?: return .none
+        case nil: return image.withUnsafeBytes { demand($0) }
+        }
     }
 }
 

@@ -53,19 +53,21 @@ struct SizedItem {
 }
 
 extension ImageDecodeOptions {
-    /// The decode options that a prediction sets.
+    /// The decode options that a prediction sets, without the orientation, which the picture's header states.
     init(_ options: PredictionOptions) {
         self.init()
         cropAndScale = options.cropAndScale
-        ignoreOrientation = options.ignoresOrientation
+        size = options.size
         part = options.place?.window.box
     }
 }
 
 extension EncodedImage {
-    /// The decode options: those of the prediction, limited to a part of the picture if the image is one.
+    /// The decode options: those of the prediction, with the picture's orientation, and limited to a part of the
+    /// picture if the image is one.
     func decoding(_ options: PredictionOptions) -> ImageDecodeOptions {
         var decoding = ImageDecodeOptions(options)
+        decoding.orientation = orientation ?? options.orientation
         if let window { decoding.part = window.box }
         return decoding
     }

@@ -13,5 +13,8 @@ extension Model {
 
 extension EncodedImage {
     /// Reads the picture in the file at a file URL. Blocks.
-    public init(contentsOf url: URL) throws(InferenceError) { try self.init(contentsOf: url.path) }
+    /// - Parameter orientation: how it is stored; nil for the orientation of the prediction's options.
+    public init(contentsOf url: URL, orientation: ImageOrientation? = nil) throws(InferenceError) {
+        try self.init(contentsOf: url.path, orientation: orientation)
+    }
 }

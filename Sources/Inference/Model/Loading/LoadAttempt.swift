@@ -1,3 +1,4 @@
+internal import EngineImporters
 internal import FileFormats
 internal import SystemSupport
 
@@ -13,13 +14,21 @@ struct LoadAttempt {
     private var last: MonotonicInstant
 
     /// Loads a model, with the other engine if the first one turns out to be wrong.
-    static func load(_ plan: LoadPlan) throws(InferenceError) -> LoadedModel {
+    static func load(_ plan: LoadPlan) throws(InferenceError) -> Loaded {
         var plan = plan
         while true {
             var attempt = try LoadAttempt(plan)
-            if let loaded = try attempt.run() { return loaded }
+            if plan.part == nil, let reader = attempt.bundle.reader { return .reader(attempt.bundle, reader) }
+            if let loaded = try attempt.run() { return .model(loaded) }
             plan.changeEngine(after: attempt.report, attempt.loadCheck)
         }
+    }
+
+    /// The result of an attempt.
+    enum Loaded: Sendable {
+        case model(LoadedModel)
+        /// The bundle is a reader: each of its networks must be loaded.
+        case reader(ModelBundle, ReaderDescription)
     }
 
     /// Runs the stages in their order.
@@ -27,10 +36,12 @@ struct LoadAttempt {
     private mutating func run() throws(InferenceError) -> LoadedModel? {
         try checkElsewhere()
         let opened = try open()
-        guard compareEngines(opened) else { return nil }
+        guard try compareEngines(opened) else { return nil }
         // Done before the model itself is compiled, so that only one of the two is in memory at a time.
         let reference = findReference(opened)
         guard let model = try compile(opened) else { return nil }
+        try confirmCoreML(model)
+        try refuseUnconfirmed()
         let compiled = try CompiledBundle(opened, model)
         let batch = try compileBatches(compiled)
         try checkUnchanged()
@@ -43,12 +54,13 @@ struct LoadAttempt {
     private init(_ plan: LoadPlan) throws(InferenceError) {
         last = .now
         self.plan = plan
-        bundle = try ModelBundle(path: plan.path, name: plan.name, links: plan.configuration.links)
+        let bundle = try ModelBundle(path: plan.path, name: plan.name, links: plan.configuration.links)
+        self.bundle = plan.part.map(bundle.network) ?? bundle
         if bundle.manifest?.pipeline != nil {
             let reason = "runs other models of its folder of models: load it by its name from that folder"
             throw .invalidBundle(name: bundle.name, problems: [BundleProblem(path: "pipeline", reason: reason)])
         }
-        configuration = plan.configuration(for: bundle.manifest?.runtime)
+        configuration = plan.configuration(for: bundle.reader?.runtime ?? bundle.manifest?.runtime)
     }
 
     /// Loads the model in another process first, unless an earlier attempt has.
@@ -58,8 +70,13 @@ struct LoadAttempt {
             last = .now
             return
         }
-        loadCheck = try configuration.loadCheck?.run(plan.path, name: bundle.name, stamp: bundle.stamp)
-        report.loadCheck = step()
+        try runLoadCheck()
+    }
+
+    /// - Parameter again: checks a model that has passed before, too.
+    private mutating func runLoadCheck(again: Bool = false) throws(InferenceError) {
+        loadCheck = try configuration.loadCheck?.run(plan.path, name: bundle.name, stamp: bundle.stamp, again: again)
+        report.loadCheck &+= step()
         report.loadCheckProblem = loadCheck?.problem
         report.wasTried = loadCheck?.wasTried ?? false
         report.triedEngineComparison = loadCheck?.engineComparison ?? 0
@@ -85,30 +102,85 @@ struct LoadAttempt {
 
     /// Compares the answers of two engines if the engine for the model is undecided, and decides.
     /// - Returns: false if the other engine must run the model.
-    private mutating func compareEngines(_ file: OpenedBundle) -> Bool {
+    private mutating func compareEngines(_ file: OpenedBundle) throws(InferenceError) -> Bool {
         defer { report.engineComparison &+= step() }
-        report.engineUncompared = file.model.use?.incomparable
-        guard let question = file.model.question else { return true }
+        report.confirmation = file.model.confirmation
         guard configuration.comparesEngines else {
-            report.engineUncompared = "the model is trusted"
+            if report.confirmation.by == nil { report.confirmation = .trusted }
             return true
         }
+        guard let question = file.model.question else { return true }
+        if question.referee.isFragile, configuration.loadCheck != nil {
+            // The decision on a model that has passed the load check is lost.
+            if loadCheck == nil {
+                try runLoadCheck(again: true)
+                return false
+            }
+            guard report.wasTried else {
+                report.confirmation = Confirmation(
+                    unconfirmed:
+                        "\(question.referee.engine.version) judges only in a load check, which was not possible")
+                return true
+            }
+        }
         let comparison = EngineComparison(
-            opened: file.model, question: question, source: source, plan: file.plan, options: configuration.compile,
+            opened: file.model, referee: question.referee, source: source, plan: file.plan,
+            options: configuration.compile,
             time: configuration.engineComparisonTime)
         switch comparison.outcome() {
-        case .same(let shapes):
-            question.decide(nil, at: shapes)
-            report.engine?.comparedAt = shapes
-        case .incomparable(let reason):
-            question.decide(nil, incomparable: reason)
-            report.engineUncompared = reason
-        case .unknown(let reason): report.engineUncompared = reason
-        case .wrong(let fault, let shapes):
-            question.decide(fault, at: shapes)
-            return false
+        case .decided(let finding):
+            question.decide(finding)
+            report.confirmation = finding.confirmation
+            return finding.fault == nil
+        case .unknown(let reason):
+            report.confirmation = Confirmation(unconfirmed: reason)
+            return true
+        case .refused(let reason):
+            throw .invalidBundle(name: bundle.name, problems: [BundleProblem(path: "", reason: reason)])
         }
-        return true
+    }
+
+    /// Confirms a Core ML model by a second evaluation of its file; a confirmation is kept until the file changes.
+    /// - Throws: if the answers differ: it is not known which of them is right.
+    private mutating func confirmCoreML(_ model: any CompiledModel) throws(InferenceError) {
+        guard configuration.comparesEngines, ModelFormat(path: source.path) == .coreml,
+            let path = try? CoreMLFile.modelPath(source.path)
+        else { return }
+        defer { report.engineComparison &+= step() }
+        if let reason = CoreMLConfirmation.obstacle(path) {
+            report.confirmation = Confirmation(unconfirmed: reason)
+            return
+        }
+        let circumstances = [OcelliVersion.number, "referee 1"]
+        let digest = EngineMemory.digest(of: path, format: .coreml)
+        if let digest, let kept = EngineMemory.decision(digest, in: source.cacheFolder), kept.versions == circumstances
+        {
+            report.confirmation = kept.confirmation
+            return
+        }
+        switch CoreMLConfirmation(path: source.path, compiled: model).outcome() {
+        case .confirmed(let rows, let difference):
+            report.confirmation = Confirmation(
+                by: "a second evaluation of the file", at: ["\(rows) rows"], largestDifference: difference)
+        case .impossible(let reason): report.confirmation = Confirmation(unconfirmed: reason)
+        case .differs(let difference):
+            let reason = "two independent evaluations of it differ: \(difference)"
+            throw .invalidBundle(name: bundle.name, problems: [BundleProblem(path: "", reason: reason)])
+        }
+        guard let digest, report.confirmation.by != nil else { return }
+        EngineMemory.keep(
+            EngineMemory.Decision(
+                engine: .openvino, reason: nil, versions: circumstances, confirmation: report.confirmation),
+            on: digest, in: source.cacheFolder)
+    }
+
+    /// Refuses a model that nothing has confirmed, if the configuration requires it.
+    private func refuseUnconfirmed() throws(InferenceError) {
+        guard configuration.refusesUnconfirmed, configuration.comparesEngines, report.confirmation.by == nil else {
+            return
+        }
+        let reason = "its answers are \(report.confirmation.text); the setting \"unconfirmed\" is \"refuse\""
+        throw .invalidBundle(name: bundle.name, problems: [BundleProblem(path: "", reason: reason)])
     }
 
     /// Finds the answers of one stream, with which those of several streams are compared when the model is loaded.
@@ -129,10 +201,12 @@ struct LoadAttempt {
             return try file.model.file.compile(configuration.compile)
         } catch {
             // Some files fail only when they are compiled.
-            guard let question = file.model.question, error.kind != .noThreads, report.engineUncompared != nil,
-                ["CPU", "AUTO"].contains(configuration.compile.device), (try? question.other.read(source)) != nil
+            guard let question = file.model.question, error.kind != .noThreads, report.confirmation.by == nil,
+                ["CPU", "AUTO"].contains(configuration.compile.device),
+                (try? question.referee.engine.read(source)) != nil
             else { throw .engine(error) }
-            question.decide("cannot compile it: \(error.detail)")
+            let reason = "cannot compile it: \(error.detail)"
+            question.decide(EngineFinding(fault: reason, .ownRuntime(question.referee.engine.version)))
             report.engineComparison &+= report.comparison &+ step()
             return nil
         }
@@ -183,12 +257,26 @@ struct LoadAttempt {
         return Model(
             file.description(version: self.plan.version, opensBatch: batch != nil), bundle: bundle,
             options: file.opened.manifest?.options ?? plan.about?.options, provenance: file.provenance,
-            resources: try ModelResources(file.compiled, plan: plan, batch: batch, configuration: configuration),
+            resources: try ModelResources(
+                file.compiled, plan: plan, batch: batch, configuration: configuration, fallback: fallback(file),
+                losesNonFinite: report.confirmation.losesNonFinite),
             observations: file.observations, batch: batch,
             singleStream: SingleStreamVariant.Recipe(
                 configuration.singleStream, source: source, stamp: bundle.stamp, engine: file.engine,
                 options: configuration.compile, execution: file.compiled.execution),
             configuration: configuration, loadReport: report)
+    }
+
+    /// The runtime of the file's format, for inputs that the engine refuses; nil if the format has no other runtime.
+    ///
+    /// A runtime that crashes on some files runs only those that it has confirmed in the load check.
+    private func fallback(_ file: CompiledBundle) -> FallbackRuntime.Recipe? {
+        let model = file.opened.model
+        guard let engine = model.alternative else { return nil }
+        if let question = model.question, question.referee.isFragile, report.confirmation.by == nil { return nil }
+        return FallbackRuntime.Recipe(
+            engine, source: source, stamp: bundle.stamp, first: file.engine, compiled: file.compiled,
+            configuration: configuration)
     }
 
     /// The model file, with the settings for reading it.

@@ -5,6 +5,8 @@ package struct LoadPlan: Sendable {
     package let path: String
     /// The name and the version to serve it under; nil takes them from the bundle.
     package let name: String?, version: String?
+    /// The network of a reader that is loaded; nil for a model, or the whole reader.
+    let part: ReaderPart?
     package private(set) var configuration: ModelConfiguration
     /// The difference between the answers of the batch variant and those of single items; the variant is then left out.
     package private(set) var batchDifference: String?
@@ -19,10 +21,24 @@ package struct LoadPlan: Sendable {
 
     /// The plan of the first attempt.
     package init(path: String, name: String? = nil, version: String? = nil, configuration: ModelConfiguration) {
+        part = nil
         self.path = path
         self.name = name
         self.version = version
         self.configuration = configuration
+    }
+
+    /// The plan for one network of the reader that a plan is for.
+    /// - Parameter isChecked: true if the load check has loaded the whole reader.
+    init(_ plan: LoadPlan, part: ReaderPart, isChecked: Bool) {
+        self.part = part
+        (path, name, version) = (plan.path, plan.name, plan.version)
+        configuration = plan.configuration
+        // Those of a reader are answers of all networks together.
+        configuration.comparesGoldens = false
+        // Pages have any size, lines a few widths.
+        configuration.engineRequest.savesMemory = part == .find
+        if isChecked { configuration.loadCheck = nil }
     }
 
     /// The configuration with a bundle's settings, and with one stream if the streams are known to differ.
@@ -75,7 +91,7 @@ extension ModelConfiguration {
     mutating func apply(_ runtime: ModelRuntime) {
         if let device = runtime.device { compile.device = device }
         if let hint = runtime.hint { compile.hint = hint }
-        if let engine = runtime.engine { engineRequest.preference = engine }
+        if let engine = runtime.engine { (engineRequest.preference, engineRequest.isRequired) = (engine, true) }
         if let precision = runtime.precision { compile.precision = precision }
         if let integerWeights = runtime.integerWeights { self.integerWeights = integerWeights }
         if let instances = runtime.instances { self.instances = instances }

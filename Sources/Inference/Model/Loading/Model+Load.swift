@@ -16,11 +16,17 @@ extension Model {
         contentsOf path: String, name: String? = nil, configuration: ModelConfiguration = ModelConfiguration(),
         version: String? = nil
     ) async throws(InferenceError) -> Model {
-        var plan = LoadPlan(
+        let plan = LoadPlan(
             path: FilePath.absolute(path), name: name, version: version, configuration: configuration)
+        return try await load(plan)
+    }
+
+    static func load(_ plan: LoadPlan) async throws(InferenceError) -> Model {
+        var plan = plan
         while true {
             switch try await attempt(plan) {
             case .served(let model): return model
+            case .reader(let bundle, let reader): return try await load(bundle, reader, plan)
             // The model that differs is released by now.
             case .differs(let difference, let report): try plan.avoid(difference, in: report)
             }
@@ -29,6 +35,7 @@ extension Model {
 
     private enum Compared {
         case served(Model)
+        case reader(ModelBundle, ReaderDescription)
         /// The answers of the model's streams or batches differ, with the report of its load.
         case differs(StreamDifference, LoadReport)
     }
@@ -57,9 +64,14 @@ extension Model {
     /// Loads a model, warms it up, and compares the answers of its streams with those of one stream, and its answers
     /// with the goldens.
     private static func loadAndCompare(_ plan: LoadPlan) async throws(InferenceError) -> Compared {
-        let loaded = try await LoaderThread.run {
+        let result = try await LoaderThread.run {
             Result { () throws(InferenceError) in try LoadAttempt.load(plan) }
         }.get()
+        let loaded: LoadedModel
+        switch result {
+        case .model(let model): loaded = model
+        case .reader(let bundle, let reader): return .reader(bundle, reader)
+        }
         let model = loaded.model
         try await model.warmUp(loaded.warmUp)
         if let reference = loaded.reference {

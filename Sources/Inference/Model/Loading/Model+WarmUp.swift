@@ -23,8 +23,8 @@ extension Model {
                     tensor.bytes.copyBytes(from: warmUp.tensors[round])
                 }
                 for pooled in taken {
-                    try setInputs(of: pooled.request, to: filled.tensors)
                     for run in 0..<warmUp.runs {
+                        try setInputs(of: pooled.request, to: filled.tensors)
                         try await pooled.runAnything()
                         load.withLock {
                             $0.firstPrediction = $0.firstPrediction ?? MonotonicInstant.now.nanoseconds(since: start)

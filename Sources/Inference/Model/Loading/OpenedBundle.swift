@@ -22,12 +22,18 @@ struct OpenedBundle {
     ) throws(InferenceError) {
         let planner = ModelPlanner(file: model.file, limits: configuration.imageLimits)
         let derived = bundle.facts.map { Self.derived($0, from: bundle, model.file) }
+        let network = bundle.part.flatMap { part in
+            bundle.reader?.manifest(
+                of: part, inputs: model.file.inputs, outputs: model.file.outputs, problems: planner.problems)
+        }
+        try planner.problems.throwAny(of: bundle)
         self.bundle = bundle
         self.model = model
         self.planner = planner
-        manifest = bundle.manifest ?? derived?.manifest
+        let described = network ?? derived?.manifest
+        manifest = bundle.manifest ?? described
         provenance = derived?.provenance
-        plan = if let manifest = derived?.manifest { planner.plan(manifest) } else { planner.plan(bundle) }
+        plan = if let described { planner.plan(described) } else { planner.plan(bundle) }
         warmUp = WarmUp(bundle.manifest?.runtime.warmUp, plan: plan, problems: planner.problems)
         goldens =
             configuration.comparesGoldens

@@ -22,6 +22,8 @@ struct ObservationPlan: Sendable {
         case mask(MaskDecoder)
         case keypoints(KeypointDecoder)
         case embedding(EmbeddingDecoder)
+        case text(TextDecoder)
+        case regions(TextRegionDecoder)
     }
 
     /// Checks a description against the outputs of the compiled model; each error is added to the problems with its
@@ -57,6 +59,7 @@ struct ObservationPlan: Sendable {
             }
         }
         self.sources = sources
+        guard checkDictionary(compiled, problems) else { return nil }
         guard let shapes else { return }
         // The number of boxes may be fixed and still depend on the size of the picture.
         guard spec.openSize == nil else { return }
@@ -71,6 +74,21 @@ struct ObservationPlan: Sendable {
                 "the model file's tensor \"\(tensor?.name ?? output.name)\" does not fit: expected \(expected), found \(found)"
             )
             return nil
+        }
+    }
+
+    /// Adds a problem for a dictionary that does not fit the number of classes, which is known although the number of
+    /// steps may be open.
+    private func checkDictionary(_ compiled: any CompiledModel, _ problems: ProblemList) -> Bool {
+        guard case .text(let decoding) = output.kind, let source = sources["output"]?.first,
+            let classes = compiled.outputs[source.index].shape.dimensions.last, classes > 0
+        else { return true }
+        do throws(ObservationError) {
+            _ = try TextDecoder(decoding, shape: [1, 1, classes])
+            return true
+        } catch {
+            problems.add(output.path, "the dictionary does not fit the model file: \(error.message)")
+            return false
         }
     }
 
@@ -114,6 +132,9 @@ struct ObservationPlan: Sendable {
                     found: decoding.pooling == nil ? "\(shape)" : "\(decoder.dimension) of \(shape)")
             }
             return .embedding(decoder)
+        case .text(let decoding): return .text(try TextDecoder(decoding, shape: shapes["output"]?.first ?? []))
+        case .regions(let decoding):
+            return .regions(try TextRegionDecoder(decoding, shape: shapes["output"]?.first ?? []))
         }
     }
 

@@ -39,13 +39,21 @@ struct ObservationReader: Sendable {
                 requestedClasses.insert(index)
             } else {
                 let hint = Spelling.hint(for: name, among: labels ?? [])
-                let known =
-                    labels.map { "one of \($0.count) labels, or a number from 0 to \($0.count - 1)" } ?? "a number"
                 throw .invalidInput(
-                    name: "classes", reason: "expected \(known), found \"\(name.prefix(60))\"\(hint)")
+                    name: "classes", reason: "expected \(expected(labels)), found \"\(name.prefix(60))\"\(hint)")
             }
         }
         return requestedClasses
+    }
+
+    /// The values that exist: a few labels by name, many by their number.
+    private static func expected(_ labels: [String]?) -> String {
+        guard let labels, !labels.isEmpty else { return "a number" }
+        let numbers = labels.count == 1 ? "the number 0" : "a number from 0 to \(labels.count - 1)"
+        let maximumNamed = 10
+        guard labels.count <= maximumNamed else { return "one of \(labels.count) labels, or \(numbers)" }
+        let names = labels.map { "\"\($0.prefix(60))\"" }.joined(separator: ", ")
+        return (labels.count == 1 ? names : "one of \(names)") + ", or \(numbers)"
     }
 
     // MARK: Reading
@@ -109,7 +117,33 @@ struct ObservationReader: Sendable {
             guard case .keypoints(_, let skeleton) = plan.output.kind else { return .keypoints([]) }
             return .keypoints(self.points(points, skeleton, picture))
         case .embedding(let decoder): return .embedding(try decoder.embedding(output))
+        case .text(let decoder):
+            return .text(page(try decoder.characters(in: output, isCancelled: isCancelled), plan.spec, picture))
+        case .regions(let decoder):
+            let regions = try decoder.regions(output, threshold: request.findThreshold, isCancelled: isCancelled)
+            return .text(
+                PageText(unread: regions.map { TextLine(score: $0.score, corners: picture.points($0.corners)) }))
         }
+    }
+
+    /// The minimum confidence of a line's text if the request states none.
+    static let textThreshold: Float = 0.5
+
+    /// The text of the one line that a recognizer reads, which fills the picture.
+    private func page(_ characters: [TextCharacter], _ spec: ImageTensorSpec, _ picture: PictureMap) -> PageText {
+        // The margin of the tensor is no part of the line.
+        let part = Double(spec.width) / Double(spec.resizeExactly?.width ?? spec.width)
+        var characters = characters
+        for index in characters.indices { characters[index].middle = min(characters[index].middle * part, 1) }
+        let (x, y) = (picture.x.seen, picture.y.seen)
+        let line = TextLine(
+            characters,
+            corners: [
+                PlanePoint(x: x.lowerBound, y: y.lowerBound), PlanePoint(x: x.upperBound, y: y.lowerBound),
+                PlanePoint(x: x.upperBound, y: y.upperBound), PlanePoint(x: x.lowerBound, y: y.upperBound),
+            ])
+        let isKept = line.confidence >= request.threshold ?? Self.textThreshold && !line.isBlank
+        return PageText(isKept ? [line] : [], maximum: request.top)
     }
 
     private func detections(
@@ -129,7 +163,9 @@ struct ObservationReader: Sendable {
         var runs = Self.maximumRuns
         var found: [ObservationResult.Found] = []
         for detection in detections {
-            guard let rectangle = picture.rectangle(detection.box) else { continue }
+            let turned = detection.angle.map { picture.turned(TurnedBox(detection.box, angle: $0)) }
+            // A turned box may lie outside the picture, as in Ultralytics' results.
+            guard let rectangle = turned.map(picture.around) ?? picture.rectangle(detection.box) else { continue }
             var mask: RunLengths?
             if let masks, let prototypes = tensors["prototypes"]?.first, detection.extras.count >= masks.coefficients {
                 mask = try masks.mask(
@@ -147,7 +183,7 @@ struct ObservationReader: Sendable {
             found.append(
                 ObservationResult.Found(
                     index: detection.index, label: label ?? "\(detection.index)", confidence: detection.confidence,
-                    box: rectangle, keypoints: points, mask: mask))
+                    box: rectangle, turned: turned, keypoints: points, mask: mask))
         }
         return .detections(found)
     }
@@ -174,6 +210,11 @@ extension AxisMap {
 }
 
 extension PictureMap {
+    /// Converts points of the tensor to points of the picture, which may lie outside it.
+    fileprivate func points(_ points: [PlanePoint]) -> [PlanePoint] {
+        points.map { PlanePoint(x: x.origin + $0.x * x.scale, y: y.origin + $0.y * y.scale) }
+    }
+
     /// The map of the whole picture, if this one maps a part of it.
     func placed(_ place: PicturePlace) -> PictureMap {
         func axis(_ axis: AxisMap, _ start: Int, _ length: Int) -> AxisMap {

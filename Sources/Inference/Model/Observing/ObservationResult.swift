@@ -6,9 +6,11 @@ package struct ObservationRequest: Sendable {
     package var task: ObservationTask
     /// The minimum confidence; nil uses the bundle's.
     package var threshold: Float?
+    /// The minimum score of a region of text; nil uses the reader's.
+    package var findThreshold: Float?
     /// The overlap (IoU) from which boxes suppress each other; nil uses the bundle's.
     package var iou: Float?
-    /// The maximum number of detections; nil uses the bundle's.
+    /// The maximum number of detections, or of lines of text; nil uses the bundle's, or has no limit.
     package var top: Int?
     /// Labels or numbers of the requested classes; nil for all.
     package var classes: [String]?
@@ -50,6 +52,8 @@ package struct ObservationResult: Sendable {
         case mask(PictureMask, labels: [String]?)
         case keypoints([Point])
         case embedding([Float])
+        /// The places of the lines are pixels of the displayed picture.
+        case text(PageText)
     }
 
     /// One detection.
@@ -58,6 +62,8 @@ package struct ObservationResult: Sendable {
         package let label: String
         package let confidence: Float
         package let box: PictureMap.Rectangle
+        /// The place of a turned box, which ``box`` surrounds; nil if the model has upright boxes.
+        package var turned: TurnedRectangle?
         /// Nil if the model has no keypoints.
         package let keypoints: [Point]?
         /// Nil if the model has no masks, or the masks of the picture would be too large.
@@ -97,6 +103,7 @@ package struct ObservationResult: Sendable {
         case .detections(let found): found.count
         case .keypoints(let points): points.count { $0.place != nil }
         case .mask, .embedding: 1
+        case .text(let page): page.lines.count
         }
     }
 }

@@ -13,6 +13,7 @@ enum OutputReader {
             do throws(ImageError) { return .image(EncodedImage(try form.png(raw))) } catch { throw .image(error) }
         case .bytes:
             return .multiArray(try MultiArray(elementType: type, shape: shape, bytes: [UInt8](raw)))
+        case .depth: throw .unsupported(model: plan.description.name, reason: "is a depth map, which needs its picture")
         case .feature:
             throw .engine(
                 EngineError(

@@ -7,8 +7,6 @@ struct AnswerProbe {
     let compiled: any CompiledModel
     /// The number of items of each inference, all equal; nil for a model without a batch axis.
     var items: Int?
-    /// The shapes of inputs with open axes, by the index of the input; others have one row.
-    var shapes: [Int: Shape] = [:]
 
     /// If the first inference takes longer than this, in nanoseconds, only the picture pattern is run.
     private static let slow: UInt64 = 1_000_000_000
@@ -57,20 +55,14 @@ struct AnswerProbe {
         return nil
     }
 
-    /// The answers of one inference.
-    func answers(
-        of request: any InferRequest, to pattern: ProbePattern
-    ) throws(EngineError) -> [ReferenceAnswers.Output] {
-        try answers(of: [request], to: inputs(pattern)).first ?? []
-    }
-
     private func inputs(_ pattern: ProbePattern) throws(EngineError) -> [any EngineTensor] {
         var tensors: [any EngineTensor] = []
+        let made = plan.hasZeros ? [:] : try madeUpShapes()
         for input in plan.inputs {
             let tensor = try compiled.makeTensor(
                 elementType: input.description.elementType,
                 shape: items.map { Shape([$0] + input.description.shape.dimensions.dropFirst()) }
-                    ?? shapes[input.index] ?? input.description.shape.withOneRow)
+                    ?? made[input.index] ?? input.description.shape.withOneRow)
             if let items {
                 for item in 0..<items { pattern.fill(BatchItemTensor(item, of: items, in: tensor), plan: input) }
             } else {
@@ -79,6 +71,22 @@ struct AnswerProbe {
             tensors.append(tensor)
         }
         return tensors
+    }
+
+    /// The first extents for open axes that the model accepts, by the index of the input.
+    private func madeUpShapes() throws(EngineError) -> [Int: Shape] {
+        var failure: EngineError?
+        for shapes in TrialExtents(plan).groups.joined() {
+            do throws(EngineError) {
+                try compiled.check(shapes)
+                return shapes
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        throw failure
+            ?? EngineError(
+                kind: .failure, operation: "make up inputs", detail: "no extents were found for its open axes")
     }
 
     private func answers(

@@ -1,48 +1,49 @@
-internal import FileFormats
-internal import Glibc
 internal import SystemSupport
 
-/// Compares the answers of two engines for an ONNX file, because the first one computes some converted operators
-/// wrongly without reporting an error.
+/// Compares the answers of the first engine with those of the referee, the runtime of the file's own format, because
+/// the first engine computes some converted operators wrongly without reporting an error.
 ///
-/// Both run on synthetic inputs; open axes get made-up extents. Answers of different shape are wrong. Values are wrong
-/// if they differ by more than a thousandth of the output's range. If the file computes in 8-bit integers, whose
-/// kernels legitimately differ by steps, they are wrong if their directions differ (a cosine below 0.99).
+/// Both run on synthetic inputs, one engine after the other, and at last on the first input again; open axes get
+/// made-up extents. The first engine is wrong if its answer has another shape, or other values than rounding explains
+/// (``AgreementRule``), if it refuses an input that the referee takes, or if only its answers depend on the inferences
+/// before.
 struct EngineComparison {
     let opened: OpenedModel
-    let question: EngineQuestion
+    let referee: EngineReferee
     let source: ModelSource
     let plan: ModelPlan
-    /// The time in which each engine starts inferences with open axes.
+    /// The time in which each engine starts inferences.
     let time: Duration
-    private let options: CompileOptions
-    /// True if the file rounds intermediate values to 8-bit integers.
-    let computesInIntegers: Bool
+    let options: CompileOptions
+    let inputs: [ProbeInput]
+    /// The outputs that are tensors.
+    let outputs: [OutputPlan]
+    let rule: AgreementRule
+    /// True if the streams of the first engine are compared later, at the settings of this comparison.
+    let keepsReference: Bool
 
-    /// The fraction of an output's range that is due to rounding.
-    private static let tolerance: Float = 1e-3
-    private static let minimumCosine: Float = 0.99
-
-    /// The result of the comparison, with the shapes of the inputs at which the engines were compared.
+    /// The result of the comparison.
     enum Outcome {
-        case same(shapes: [String])
-        /// The error of the first engine, as the end of a sentence.
-        case wrong(String, shapes: [String])
-        /// The answers cannot be compared, for this reason; no error of the first engine is known.
-        case incomparable(String)
-        /// The answers could not be compared this time.
+        /// It holds until the file or the engines change.
+        case decided(EngineFinding)
+        /// The answers could not be compared this time, for this reason.
         case unknown(String)
+        /// No engine runs the model rightly, for this reason.
+        case refused(String)
     }
 
     init(
-        opened: OpenedModel, question: EngineQuestion, source: ModelSource, plan: ModelPlan, options: CompileOptions,
+        opened: OpenedModel, referee: EngineReferee, source: ModelSource, plan: ModelPlan, options: CompileOptions,
         time: Duration
     ) {
         self.opened = opened
-        self.question = question
+        self.referee = referee
         self.source = source
         self.plan = plan
         self.time = time
+        keepsReference =
+            options.precision == .float32 && options.device == "CPU" && options.runsSeveralStreams
+            && opened.engine.comparesStreams
         var options = options
         // Uses full precision, regardless of the configuration: the rounding of lower precisions exceeds the tolerance
         // of this comparison.
@@ -50,126 +51,156 @@ struct EngineComparison {
         // The comparison does not depend on the device either, and the other engine may lack it.
         options.device = "CPU"
         options.inputShapes = plan.inputShapes
-        self.options = options
-        computesInIntegers = Self.computesInIntegers(source.path)
-    }
-
-    /// Compiles the model for both engines, one after the other, and runs it. Blocks.
-    func outcome() -> Outcome {
-        guard plan.inputs.allSatisfy({ $0.description.elementType != .string }) else {
-            return .incomparable("an input is a string")
-        }
-        return plan.hasZeros ? outcomeOfFixedShapes() : outcomeOfOpenAxes()
-    }
-
-    /// The options for one engine: with one stream, and compiled from the file itself.
-    var optionsOfOneStream: CompileOptions {
-        var options = options
         options.streams = 1
+        // Compiled from the file itself, so that an error in the cache cannot affect the answers.
         options.cacheDirectory = nil
-        return options
+        self.options = options
+        inputs = ProbeInput.inputs(of: plan, referee.traits)
+        outputs = plan.outputs.filter { if case .feature = $0.kind { false } else { true } }
+        rule = AgreementRule(traits: referee.traits)
     }
 
-    private func outcomeOfFixedShapes() -> Outcome {
-        let ours = Result { () throws(EngineError) in
-            let reference = ReferenceSource(
-                opened.file, engine: opened.engine, source: source, options: options, plan: plan)
-            return if let cached = reference.cached() { cached } else { try reference.computed() }
+    /// Compiles the model for one engine after the other, and runs it. Blocks.
+    func outcome() -> Outcome {
+        guard let fault = referee.fault, !fault.isOfOpenAxes || !plan.hasZeros else { return compared() }
+        func refusal(_ reason: String) -> Outcome {
+            .refused("\(opened.engine.version) \(fault.clause), and \(reason)")
         }
-        if case .failure(let error) = ours, error.kind == .noThreads { return .unknown(error.message) }
-        let shapes = plan.inputs.isEmpty ? [] : [text(of: [:])]
+        if fault.isShared { return refusal("\(referee.engine.version) does, too") }
+        switch compared() {
+        case .decided(let finding) where finding.confirmation.by == nil:
+            return refusal("nothing confirms its answers: \(finding.confirmation.reason ?? "")")
+        case .unknown(let reason): return refusal("nothing confirms its answers: \(reason)")
+        case let outcome: return outcome
+        }
+    }
+
+    private func compared() -> Outcome {
+        guard plan.inputs.allSatisfy({ $0.description.elementType != .string }) else {
+            return incomparable("an input is a string")
+        }
+        let expected: EngineRun
         do throws(EngineError) {
-            let file = try question.other.read(source)
-            guard hasSamePorts(file) else { return .incomparable("the engines see other inputs or outputs") }
-            let theirs = try AnswerProbe(plan: plan, compiled: try file.compile(optionsOfOneStream)).reference()
-            switch ours {
-            case .failure(let error): return .wrong("cannot run it: \(error.detail)", shapes: shapes)
-            case .success(let ours):
-                guard !ours.isRandom, !theirs.isRandom else { return .incomparable(Self.random) }
-                for pattern in ProbePattern.usual {
-                    // A slow model runs on the picture pattern only.
-                    guard let a = ours.answers[pattern], let b = theirs.answers[pattern] else { continue }
-                    if let difference = difference(a, b) {
-                        return .wrong("computes it wrongly: \(difference) for \(pattern.words)", shapes: shapes)
-                    }
-                }
-                return .same(shapes: shapes)
-            }
+            let file = try referee.engine.read(source)
+            guard hasSamePorts(file) else { return incomparable("the engines see other inputs or outputs") }
+            expected = try plannedRun(runner(try file.compile(options)))
         } catch {
-            return .unknown("\(question.other.version): \(error.detail)")
+            return .unknown("\(referee.engine.version): \(error.detail)")
+        }
+        guard let first = expected.answers.first else {
+            let reason =
+                (plan.hasZeros ? "no input was found" : "its shape is open, and no extents were found")
+                + " that it takes" + (expected.refusal.map { ": \($0.error.detail)" } ?? "")
+            // A runtime that runs the inputs of clients is then right where this engine may be wrong.
+            guard referee.isFragile else { return wrong("cannot be compared: \(reason)") }
+            return incomparable(reason)
+        }
+        guard !expected.repeated.isEmpty, unsteady(expected) == nil else {
+            return incomparable("the same input gives different answers")
+        }
+        do throws(EngineError) {
+            let compiled = try opened.engine.read(source).compile(options)
+            let found = try run(expected.answers.map(\.trial), runner(compiled))
+            return try outcome(of: found, expected, compiled)
+        } catch {
+            guard error.kind != .noThreads else { return .unknown(error.message) }
+            return wrong("cannot run it\(extents(of: first.trial)): \(error.detail)", isFinal: true)
         }
     }
 
-    /// The reason that a model with random answers is not compared.
-    static let random = "the same input gives different answers"
+    private func outcome(
+        of found: EngineRun, _ expected: EngineRun, _ compiled: any CompiledModel
+    ) throws(EngineError) -> Outcome {
+        if let (trial, error) = found.refusal { return wrong("cannot run it\(extents(of: trial)): \(error.detail)") }
+        if let difference = unsteady(found) {
+            return wrong("gives different answers to the same input: \(difference)")
+        }
+        var doubts = EngineDoubts(rule, outputs: outputs.map(\.description.name)), doubtsOfPictures = doubts
+        for (trial, outputs) in found.answers {
+            guard let expected = expected[trial] else { continue }
+            if trial.pattern.isFinite || !hasOnlyPicturesWithNaN {
+                doubts.add(outputs, expected, trial)
+            } else {
+                doubtsOfPictures.add(outputs, expected, trial)
+            }
+        }
+        var whole: String?
+        if doubts.isOpen, let doubt = doubts.remaining(others: try otherRuns(expected), found, expected) {
+            let extents = plan.hasZeros ? "" : " of \(text(of: doubt.trial.shapes))"
+            whole = "computes it wrongly: \(doubt.text) for \(doubt.trial.pattern.words)\(extents)"
+        }
+        // Where a difference of the whole file proves nothing, one in a part may.
+        if let whole, referee.disclaimer == nil { return wrong(whole) }
+        var by = referee.engine.version
+        if let parts = referee.parts, plan.hasZeros {
+            var comparison = PartComparison(self, parts)
+            let outcome = try comparison.outcome()
+            if let fault = outcome.fault {
+                return .decided(EngineFinding(fault: fault, .ownRuntime(referee.engine.version)))
+            }
+            by += ", in \(outcome.compared) of \(parts.count) parts and in whole"
+        }
+        if let whole { return wrong(whole) }
+        keepReference(found, compiled)
+        return .decided(
+            EngineFinding(
+                Confirmation(
+                    by: by, at: compared(found.answers.map(\.trial)), largestDifference: doubts.largest,
+                    losesNonFinite: doubtsOfPictures.isOpen)))
+    }
+
+    /// True if NaN and infinities were put into pictures only. Pictures that are decoded have none, so that a
+    /// difference concerns only the tensors of some clients.
+    private var hasOnlyPicturesWithNaN: Bool { inputs.allSatisfy { $0.isPicture || !$0.takesNaN } }
+
+    /// The shapes of the inputs in trials, in words.
+    private func compared(_ trials: [EngineTrial]) -> [String] {
+        guard !plan.inputs.isEmpty else { return [] }
+        return trials.map { text(of: $0.shapes) }.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
+    /// The difference of an engine's answers to the first input, in words; nil if they agree.
+    private func unsteady(_ run: EngineRun) -> String? {
+        var doubts = EngineDoubts(.ofOneEngine, outputs: outputs.map(\.description.name))
+        for repeated in run.repeated {
+            if let first = run.answers.first { doubts.add(repeated, first.outputs, first.trial) }
+        }
+        return doubts.first?.text
+    }
+
+    // MARK: Results
+
+    /// - Parameters:
+    ///   - fault: the error of the first engine, as the end of a sentence.
+    ///   - isFinal: true if the first engine cannot run the model at all.
+    func wrong(_ fault: String, isFinal: Bool = false) -> Outcome {
+        guard let disclaimer = referee.disclaimer else {
+            return .decided(EngineFinding(fault: fault, .ownRuntime(referee.engine.version)))
+        }
+        let confirmation = Confirmation(unconfirmed: "\(disclaimer) (\(opened.engine.version) \(fault))")
+        return .decided(isFinal ? EngineFinding(fault: fault, confirmation) : EngineFinding(confirmation))
+    }
+
+    /// The answers cannot be compared; no error of the first engine is known.
+    private func incomparable(_ reason: String) -> Outcome {
+        .decided(EngineFinding(Confirmation(unconfirmed: reason)))
+    }
+
+    /// ` with [1,3,37,51]` for open axes.
+    private func extents(of trial: EngineTrial) -> String {
+        plan.hasZeros ? "" : " with \(text(of: trial.shapes))"
+    }
 
     /// The shapes of the inputs in words: open axes have these extents, by the index of the input.
-    func text(of shapes: [Int: Shape]) -> String {
+    private func text(of shapes: [Int: Shape]) -> String {
         let all = plan.inputs.map { ($0.description.name, shapes[$0.index] ?? $0.description.shape) }
         return all.count == 1 ? "\(all[0].1)" : all.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
     }
 
     /// True if the other engine has the same inputs and outputs. The ranks of outputs are compared when it runs.
-    func hasSamePorts(_ file: any ModelFile) -> Bool {
+    private func hasSamePorts(_ file: any ModelFile) -> Bool {
         opened.file.inputs.map(\.elementType) == file.inputs.map(\.elementType)
             && opened.file.inputs.map(\.shape.dimensions.count) == file.inputs.map(\.shape.dimensions.count)
             && opened.file.outputs.map(\.elementType) == file.outputs.map(\.elementType)
-    }
-
-    /// The difference of an answer of the first engine from that of the other one; nil if they agree.
-    func difference(_ ours: [ReferenceAnswers.Output], _ theirs: [ReferenceAnswers.Output]) -> String? {
-        let outputs = plan.outputs.filter { if case .feature = $0.kind { false } else { true } }
-        guard ours.count == theirs.count, ours.count == outputs.count else {
-            return "\(ours.count) outputs instead of \(theirs.count)"
-        }
-        let answers = zip(outputs, zip(ours, theirs))
-        for (output, (a, b)) in answers where a.shape != b.shape {
-            return "output \"\(output.description.name)\" has shape \(Shape(a.shape)) instead of \(Shape(b.shape))"
-        }
-        for (output, (a, b)) in answers {
-            let type = output.description.elementType
-            let found =
-                computesInIntegers || !type.isFloatingPoint
-                ? cosineDifference(a, b)
-                : a.difference(from: b, type: type) { Self.tolerance * Self.extent(of: $0) }
-                    .map { "\($0.0) instead of \($0.1)" }
-            if let found { return "output \"\(output.description.name)\" has \(found)" }
-        }
-        return nil
-    }
-
-    /// The range of some values; at least a hundredth of the largest magnitude, because nearly equal values differ
-    /// only by rounding. A single value has no range: its magnitude.
-    private static func extent(of values: [Float]) -> Float {
-        let finite = values.filter(\.isFinite)
-        guard let minimum = finite.min(), let maximum = finite.max() else { return 0 }
-        let largest = max(abs(minimum), abs(maximum))
-        return max(maximum - minimum, values.count == 1 ? largest : largest / 100)
-    }
-
-    /// Unlike `Agreement.cosine`, leaves out numbers that are not finite.
-    private func cosineDifference(_ a: ReferenceAnswers.Output, _ b: ReferenceAnswers.Output) -> String? {
-        var product: Double = 0, ofA: Double = 0, ofB: Double = 0
-        for (x, y) in zip(a.floats, b.floats) where x.isFinite && y.isFinite {
-            product += Double(x) * Double(y)
-            ofA += Double(x) * Double(x)
-            ofB += Double(y) * Double(y)
-        }
-        guard ofA > 0, ofB > 0 else { return ofA == ofB ? nil : "only zeros in one of the engines" }
-        let cosine = Float(product / (ofA.squareRoot() * ofB.squareRoot()))
-        return cosine < Self.minimumCosine
-            ? "values of another direction (cosine \((cosine * 1000).rounded() / 1000))" : nil
-    }
-
-    private static func computesInIntegers(_ path: String) -> Bool {
-        guard let file = try? OpenFile(path) else { return false }
-        var found = false
-        try? ONNXGraph.nodes(ByteSource(count: file.size) { file.bytes($0) }) { node in
-            let name = node.operation
-            found =
-                found || name.hasPrefix("QLinear") || name.hasPrefix("QGemm") || name == "QuantizeLinear"
-                || name == "DynamicQuantizeLinear" || name == "ConvInteger" || name.hasPrefix("MatMulInteger")
-        }
-        return found
     }
 }

@@ -20,7 +20,10 @@ extension OutputProbe {
             probe.outputs = model.compiled.outputs.map { _ in nil }
             var noise = Noise()
             for round in 0..<runs {
-                for tensor in model.tensors { noise.fill(tensor, round: round) }
+                for (index, tensor) in model.tensors.enumerated() {
+                    noise.fill(tensor, round: round)
+                    try model.request.setInput(index, to: tensor)
+                }
                 try await model.request.run()
                 for place in model.compiled.outputs.indices { try probe.add(place, of: model) }
             }
@@ -82,9 +85,7 @@ extension OutputProbe {
                         kind: .failure, operation: "run the model on noise",
                         detail: "its input \"\(port.name)\" of shape \(shape) is too large for that")
                 }
-                let tensor = try compiled.makeTensor(elementType: port.elementType, shape: shape)
-                try request.setInput(index, to: tensor)
-                tensors.append(tensor)
+                tensors.append(try compiled.makeTensor(elementType: port.elementType, shape: shape))
             }
             self.tensors = tensors
         }

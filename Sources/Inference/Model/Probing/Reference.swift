@@ -14,7 +14,9 @@ struct Reference: Sendable {
     ) -> (Reference?, StreamCheck) {
         func none(_ reason: String) -> (Reference?, StreamCheck) { (nil, .notCompared(reason: reason)) }
         guard configuration.comparesStreams, engine.comparesStreams else { return none("the streams are not checked") }
-        guard plan.hasZeros else { return none("an input is a string, or its shape is open") }
+        guard plan.inputs.allSatisfy({ $0.description.elementType != .string }) else {
+            return none("an input is a string")
+        }
         guard known != nil || configuration.compile.runsSeveralStreams else { return none("it runs with one stream") }
         let source = ReferenceSource(file, engine: engine, source: source, options: configuration.compile, plan: plan)
         let cached = known ?? source.cached()

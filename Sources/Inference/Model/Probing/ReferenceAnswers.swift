@@ -39,10 +39,13 @@ struct ReferenceAnswers: Sendable, Codable {
     /// One of this many values may differ: rounding can change which of two nearly equal values is the largest.
     private static let exceptions = 500
 
+    /// The maximum number of sampled values of one output.
+    static func maximumValues(of plan: ModelPlan) -> Int { max(64, maximumValues / max(1, plan.outputs.count)) }
+
     /// The sampled values of each output after an inference. Outputs that the engine returns as values instead of
     /// tensors are omitted.
     static func outputs(of request: any EngineOutputs, plan: ModelPlan) throws(EngineError) -> [Output] {
-        let maximum = max(64, maximumValues / max(1, plan.outputs.count))
+        let maximum = maximumValues(of: plan)
         var outputs: [Output] = []
         for output in plan.outputs {
             if case .feature = output.kind { continue }
@@ -52,25 +55,16 @@ struct ReferenceAnswers: Sendable, Codable {
         return outputs
     }
 
-    private static func sample(_ raw: UnsafeRawBufferPointer, shape: Shape, type: ElementType, maximum: Int) -> Output {
+    static func sample(_ raw: UnsafeRawBufferPointer, shape: Shape, type: ElementType, maximum: Int) -> Output {
         let size = type.byteCount, count = size > 0 ? raw.count / size : 0
-        // A step without a common divisor with the count visits every row, column and channel.
-        var step = max(1, count / max(1, maximum)) | 1
-        while step > 1, greatestCommonDivisor(step, count) > 1 { step += 2 }
         var values = Data(capacity: 4 * min(count, maximum))
-        var place = 0
-        for _ in 0..<min(count, maximum) {
+        for place in SamplePlaces(of: count, maximum: maximum) {
             let element = UnsafeRawBufferPointer(rebasing: raw[place * size..<(place + 1) * size])
             ElementConversion.read(element, as: type) { _, value in
                 withUnsafeBytes(of: Float(value).bitPattern.littleEndian) { values.append(contentsOf: $0) }
             }
-            place = (place + step) % count
         }
         return Output(shape: shape.dimensions, values: values)
-    }
-
-    private static func greatestCommonDivisor(_ a: Int, _ b: Int) -> Int {
-        b == 0 ? a : greatestCommonDivisor(b, a % b)
     }
 
     /// The difference between these answers and those found for a pattern, if rounding does not explain it; otherwise
@@ -101,20 +95,12 @@ struct ReferenceAnswers: Sendable, Codable {
     private static func difference(
         _ expected: Data, _ found: Data, shape: Shape, type: ElementType, tolerance: Double
     ) -> (Float, Float)? {
-        difference(expected, found, shape: shape, type: type) { values in
-            let largest = values.reduce(Float(0)) { $1.isFinite ? max($0, abs($1)) : $0 }
-            return switch type {
+        let a = floats(expected), b = floats(found)
+        let allowed: Float =
+            switch type {
             case .uint8, .int8: 2
-            default: type.isFloatingPoint ? Float(tolerance) * largest : 0
+            default: type.isFloatingPoint ? Float(tolerance) * (a.lazy.filter(\.isFinite).map(abs).max() ?? 0) : 0
             }
-        }
-    }
-
-    /// - Parameter allowed: returns the difference that is due to rounding, given the expected values.
-    fileprivate static func difference(
-        _ expected: Data, _ found: Data, shape: Shape, type: ElementType, allowed: ([Float]) -> Float
-    ) -> (Float, Float)? {
-        let a = floats(expected), b = floats(found), allowed = allowed(a)
         var count = 0, worst: (distance: Float, Float, Float)?
         func areEqual(_ a: Float, _ b: Float) -> Bool { a == b || abs(a - b) <= allowed || (a.isNaN && b.isNaN) }
         for (a, b) in zip(a, b) where !areEqual(a, b) {
@@ -124,64 +110,19 @@ struct ReferenceAnswers: Sendable, Codable {
             if worst.map({ !(distance <= $0.distance) }) ?? true { worst = (distance, a, b) }
         }
         guard let worst, count > a.count / exceptions else { return nil }
-        if let width = rowWidth(shape, type: type), a.count == shape.elementCount,
-            hasSameRows(a, b, width: width, areEqual)
+        if let width = SortedRows.width(shape, type: type), a.count == shape.elementCount,
+            SortedRows.areEqual(a, b, width: width, areEqual)
         {
             return nil
         }
         return (worst.1, worst.2)
     }
 
-    /// The maximum number of rows that are matched in any order; the lists of detectors and classifiers are shorter.
-    private static let maximumRows = 1024
-
-    /// The number of values in a row of a list that may be sorted by score: a detection of several values, or one index
-    /// into a table. Rounding can exchange rows with nearly equal scores. Nil for other outputs.
-    private static func rowWidth(_ shape: Shape, type: ElementType) -> Int? {
-        let extents = Array(shape.dimensions.drop { $0 == 1 })
-        // Bytes are quantized scores, and their position identifies the class.
-        let isPlace = !type.isFloatingPoint && type.byteCount > 1
-        switch extents.count {
-        case 1 where isPlace && extents[0] <= maximumRows: return 1
-        case 2 where extents[0] <= maximumRows && extents[1] > 1: return extents[1]
-        default: return nil
-        }
-    }
-
-    /// True if the rows are equal except for their order.
-    private static func hasSameRows(
-        _ expected: [Float], _ found: [Float], width: Int, _ areEqual: (Float, Float) -> Bool
-    ) -> Bool {
-        var left = Array(0..<found.count / width)
-        for row in 0..<expected.count / width {
-            let match = left.firstIndex { other in
-                (0..<width).allSatisfy { areEqual(expected[row * width + $0], found[other * width + $0]) }
-            }
-            guard let match else { return false }
-            left.remove(at: match)
-        }
-        return true
-    }
-
-    fileprivate static func floats(_ data: Data) -> [Float] {
+    private static func floats(_ data: Data) -> [Float] {
         data.withUnsafeBytes { raw in
             (0..<raw.count / 4).map {
                 Float(bitPattern: UInt32(littleEndian: raw.loadUnaligned(fromByteOffset: 4 * $0, as: UInt32.self)))
             }
         }
-    }
-}
-
-extension ReferenceAnswers.Output {
-    /// The sampled values.
-    var floats: [Float] { ReferenceAnswers.floats(values) }
-
-    /// The value found and the expected value that differ most, if more differ than rounding explains; otherwise nil.
-    /// - Parameter allowed: returns the difference that is due to rounding, given the expected values.
-    func difference(
-        from expected: Self, type: ElementType, allowed: ([Float]) -> Float
-    ) -> (Float, Float)? {
-        ReferenceAnswers.difference(expected.values, values, shape: Shape(shape), type: type, allowed: allowed)
-            .map { ($0.1, $0.0) }
     }
 }

@@ -18,7 +18,8 @@ struct ReferenceSource: Sendable {
         options.streams = 1
         // Compiled from the file itself, so that an error in the cache cannot affect the reference.
         options.cacheDirectory = nil
-        options.keepsModel = false
+        // Extents for open axes are checked on it.
+        options.keepsModel = !plan.hasZeros
         options.inputShapes = plan.inputShapes
         self.engine = engine
         self.source = source

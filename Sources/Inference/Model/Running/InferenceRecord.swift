@@ -16,6 +16,10 @@ struct InferenceRecord {
     private let waited: UInt64
     /// The time when the previous stage ended.
     private var last: MonotonicInstant
+    /// True if the runtime of the file's format has run it, because the model's engine refuses the inputs.
+    private(set) var isOfFallback = false
+    /// The engine's refusal of NaN or infinities in an input; nil if it takes all values.
+    var nonFinite: EngineError?
     private var decodedBefore: UInt64 = 0
     /// The items that were answered: the first, and the others.
     private var first: Success?
@@ -36,6 +40,9 @@ struct InferenceRecord {
         last = arrived
         inferred = arrived
     }
+
+    /// Records the wait for the model, which was before the slot.
+    mutating func waitedForModel(_ nanoseconds: UInt64) { times.load = nanoseconds }
 
     /// Ends the stage in which shapes are checked.
     mutating func isChecked() { times.queue = waited &+ step() }
@@ -68,6 +75,9 @@ struct InferenceRecord {
         inferred = last
     }
 
+    /// Records that the runtime of the file's format has run the inference.
+    mutating func fellBack() { isOfFallback = true }
+
     /// Records that an item's answer was read.
     mutating func read(_ times: StageTimes, since start: MonotonicInstant) {
         let success = Success(times: times, output: MonotonicInstant.now.nanoseconds(since: start))
@@ -94,6 +104,7 @@ struct InferenceRecord {
                 output &+= item.output
             }
             statistics.executed(count, input: input, inference: times.inference, output: output)
+            if isOfFallback { statistics.fallbacks &+= 1 }
         }
         let answered = first == nil ? 0 : 1 + others.count
         for _ in answered..<max(count, answered) { statistics.failed(total: total, at: now.nanoseconds) }

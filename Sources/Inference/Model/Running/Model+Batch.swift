@@ -45,7 +45,7 @@ extension Model {
         } together: { () throws(InferenceError) in
             try await run(together: items, options: options, slot: slot) {
                 (outputs, info, times) throws(InferenceError) in
-                try prediction(in: outputs, image: info, times: times)
+                try prediction(in: outputs, image: info, times: times, options)
             }
         }
     }
@@ -221,6 +221,7 @@ extension Model {
             let filled = try await fill(
                 options, tensor: { BatchItemTensor(item, of: count, in: wholes[$0]) },
                 value: { (_, input) throws(InferenceError) in try value(input) })
+            if let error = filled.nonFinite { throw InferenceError(ofRun: error) }
             let time = MonotonicInstant.now.nanoseconds(since: start) &- filled.waited
             return .success(BatchItem(filled: filled, decode: time))
         } catch {

@@ -14,14 +14,17 @@ extension Model {
     }
 
     /// Reserves memory for decoding a value; a picture of some formats is also decoded.
-    /// - Parameter kept: the number of bytes for each pixel that are held in addition to decoding.
+    /// - Parameters:
+    ///   - kept: the number of bytes for each pixel that are held in addition to decoding.
+    ///   - more: further bytes, given the header.
     func ready(
-        _ value: FeatureValue, plan: InputPlan, options: PredictionOptions, keeping kept: Int = 0
+        _ value: FeatureValue, plan: InputPlan, options: PredictionOptions, keeping kept: Int = 0,
+        more: (ImageInfo) -> Int = { _ in 0 }
     ) async throws(InferenceError) -> ReadyValue {
         guard case .image(let pipeline) = plan.kind, case .image(let image) = value,
             let format = image.confinedFormat
         else {
-            let room = try await decodeRoom(for: value, plan: plan, options: options, keeping: kept)
+            let room = try await decodeRoom(for: value, plan: plan, options: options, keeping: kept, more: more)
             return ReadyValue(value: value, room: room)
         }
         let name = plan.description.name
@@ -29,8 +32,8 @@ extension Model {
             try pipeline.opened(image, format: format, page: options.page, isCancelled: isCancelled)
         }
         let memory = Self.memory(
-            picture.memory + pipeline.openTensorBytes(picture.info, ImageDecodeOptions(options)), of: picture.info,
-            keeping: kept)
+            picture.memory + pipeline.openTensorBytes(picture.info, image.decoding(options)) + more(picture.info),
+            of: picture.info, keeping: kept)
         let room = try await Self.room(memory, options, of: name)
         do throws(InferenceError) {
             var image = image

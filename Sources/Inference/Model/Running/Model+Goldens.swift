@@ -122,6 +122,7 @@ extension Model {
         case .segments: .segment
         case .points: .keypoints
         case .embedding: .embed
+        case .text: .read
         case .failure: isImageClassifier ? nil : tasks.first
         }
     }

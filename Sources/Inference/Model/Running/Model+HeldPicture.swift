@@ -9,9 +9,12 @@ extension Model {
     /// - Parameters:
     ///   - isWhole: whether a truncated or damaged picture is refused, regardless of the settings.
     ///   - drawing: whether the pixels are also drawn on and encoded again.
+    ///   - longerSide: the length that the longer side needs; nil for all pixels.
+    ///   - more: bytes that the request needs besides, given the header.
     /// - Returns: the pixels, and the times of waiting and decoding.
     func hold(
-        _ image: EncodedImage, isWhole: Bool, drawing: Bool, options: PredictionOptions
+        _ image: EncodedImage, isWhole: Bool, drawing: Bool, longerSide: Int? = nil,
+        more: (ImageInfo) -> Int = { _ in 0 }, options: PredictionOptions
     ) async throws(InferenceError) -> (picture: HeldPicture, times: StageTimes) {
         guard let (plan, pipeline) = pictureInput() else {
             throw .unsupported(model: description.name, reason: "does not take one image")
@@ -19,14 +22,15 @@ extension Model {
         let start = MonotonicInstant.now
         // If it is drawn on: a copy, and the encoded picture.
         let ready = try await ready(
-            .image(image), plan: plan, options: options, keeping: drawing ? Self.bytesDrawn : Self.bytesKept)
+            .image(image), plan: plan, options: options, keeping: drawing ? Self.bytesDrawn : Self.bytesKept, more: more
+        )
         let room = ready.room
         do throws(InferenceError) {
             guard case .image(let image) = ready.value else {
                 throw .invalidInput(name: "image", reason: "is no image")
             }
             let decoder = isWhole ? try Self.strict(pipeline) : pipeline
-            let (pixels, info) = try await Self.pixels(of: image, decoder, options)
+            let (pixels, info) = try await Self.pixels(of: image, decoder, longerSide: longerSide, options)
             var times = StageTimes()
             times.queue = ready.waited
             times.decode = MonotonicInstant.now.nanoseconds(since: start) &- ready.waited
@@ -55,22 +59,24 @@ extension Model {
 
     /// The pixels and the header; a long decoding runs on its own thread.
     private static func pixels(
-        of image: EncodedImage, _ pipeline: ImagePipeline, _ options: PredictionOptions
+        of image: EncodedImage, _ pipeline: ImagePipeline, longerSide: Int?, _ options: PredictionOptions
     ) async throws(InferenceError) -> (PixelImage, ImageInfo) {
-        let deadline = options.deadline, ignores = options.ignoresOrientation
+        let deadline = options.deadline, orientation = image.orientation ?? options.orientation
         let decode: @Sendable (@escaping () -> Bool) -> Result<Decoded, ImageError> = { isStopped in
             let isCancelled = { isStopped() || deadline.hasPassed }
             do throws(ImageError) {
                 if let pixels = image.pixels {
-                    let upright = try pipeline.pixels(pixels, ignoreOrientation: ignores, isCancelled: isCancelled)
-                    return .success(Decoded(pixels: upright, info: pixels.info))
+                    let upright = try pipeline.pixels(pixels, orientation: orientation, isCancelled: isCancelled)
+                    return .success(Decoded(pixels: upright, info: pixels.info.oriented(orientation)))
                 }
+                let frame = try image.frame?.get()
                 return try .success(
                     image.withUnsafeBytes { (bytes) throws(ImageError) in
                         Decoded(
                             pixels: try pipeline.pixels(
-                                bytes, ignoreOrientation: ignores, isCancelled: isCancelled),
-                            info: try ImagePipeline.probe(bytes))
+                                bytes, frame: frame, orientation: orientation, longerSide: longerSide,
+                                isCancelled: isCancelled),
+                            info: try ImagePipeline.probe(bytes, frame: frame).oriented(orientation))
                     })
             } catch {
                 return .failure(error)

@@ -109,14 +109,15 @@ extension Model {
     /// Reserves memory for decoding an input's value if it is a picture; release it when the picture is decoded.
     /// Otherwise nil.
     func decodeRoom(
-        for value: FeatureValue?, plan: InputPlan, options: PredictionOptions, keeping kept: Int = 0
+        for value: FeatureValue?, plan: InputPlan, options: PredictionOptions, keeping kept: Int = 0,
+        more: (ImageInfo) -> Int = { _ in 0 }
     ) async throws(InferenceError) -> DecodeBudget.Room? {
         guard case .image(let pipeline) = plan.kind, case .image(let image)? = value else { return nil }
         var bytes = pipeline.demand(of: image).memory
         // If the header cannot be read, or is over a limit, the decoder refuses the picture before it takes memory.
         if kept > 0 || pipeline.spec.openSize != nil, let info = try? pipeline.checked(image) {
             bytes = Self.memory(
-                bytes + pipeline.openTensorBytes(info, image.decoding(options)), of: info, keeping: kept)
+                bytes + pipeline.openTensorBytes(info, image.decoding(options)) + more(info), of: info, keeping: kept)
         }
         return try await Self.room(bytes, options, of: plan.description.name)
     }

@@ -8,9 +8,9 @@ extension Model {
         do throws(EngineError) {
             let request = try compiled.makeRequest()
             let inputs = try zeros()
-            try setInputs(of: request, to: inputs)
             var profiles: [[LayerProfile]] = []
             for _ in 0..<max(1, runs) {
+                try setInputs(of: request, to: inputs)
                 try await request.runAnything()
                 profiles.append(try request.profile())
             }

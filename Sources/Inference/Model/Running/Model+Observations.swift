@@ -2,11 +2,12 @@ package import FlowControl
 
 extension Model {
     /// The tasks of a model other than classification.
-    package var tasks: [ObservationTask] { observations.map(\.output.task) }
+    package var tasks: [ObservationTask] { reader == nil ? observations.map(\.output.task) : [.read] }
 
     /// The routes that it answers, and the reason it lacks others, for error messages.
     package var abilities: String {
         if pipeline != nil { return "it is a pipeline, and answers /detect" }
+        if reader != nil { return "it is a reader of text, and answers /read" }
         let routes = tasks.map { "/\($0.rawValue)" } + (isImageClassifier ? ["/classify"] : []) + ["/predict"]
         return "it answers " + routes.joined(separator: ", ") + (provenance?.explanation.map { "; \($0)" } ?? "")
     }
@@ -46,8 +47,17 @@ extension Model {
     package func observations(
         of images: [EncodedImage], request: ObservationRequest, options: PredictionOptions, slot: Slot
     ) async -> [Result<ObservationResult, InferenceError>] {
+        if let reader {
+            let request = ReaderRequest(reader, request, options, slot)
+            return await outcomes(of: images, in: slot) { (image) throws(InferenceError) in
+                try await request.result(image)
+            }
+        }
         if pipeline != nil || request.keepsPicture {
-            return await outcomes(of: images, by: pipelineRequest(request, options, slot))
+            let request = pipelineRequest(request, options, slot)
+            return await outcomes(of: images, in: slot) { (image) throws(InferenceError) in
+                try await request.result(image)
+            }
         }
         return await results(of: images) { (image) throws(InferenceError) in
             try await observation(of: image, request: request, options: options, slot: slot)
@@ -76,6 +86,7 @@ extension Model {
     /// The error for a request with a task that the model does not perform, known before a body is read; nil if it
     /// performs the task.
     package func refusal(of request: ObservationRequest) -> InferenceError? {
+        if reader != nil, request.task == .read { return nil }
         do throws(InferenceError) {
             _ = try reader(of: request, PredictionOptions())
             return nil

@@ -1,6 +1,6 @@
 internal import ConfinedDecoding
 internal import FlowControl
-internal import ImagePipeline
+package import ImagePipeline
 internal import Synchronization
 internal import SystemSupport
 
@@ -40,6 +40,9 @@ extension Model {
             }
             item.pictures[position] = .image(image)
             guard pipeline.spec.openSize != nil else { continue }
+            if let size = options.size, let reason = pipeline.spec.refusal(of: size, limits: pipeline.limits) {
+                throw .invalidInput(name: name, reason: reason)
+            }
             let resolved = pipeline.resolved(for: info, options: image.decoding(options))
             item.inputs[position] = input.resolved(resolved)
             item.shapes[position] = input.description.shape.resolved(
@@ -47,7 +50,7 @@ extension Model {
             memory = Self.sum(
                 memory, cost.bytes(resolved.spec, sent: plan.drawsOpenPictures ? info.width * info.height : 0))
         }
-        item.room = try await Self.room(memory, options, of: nil)
+        if !options.hasRoom { item.room = try await Self.room(memory, options, of: nil) }
         let start = MonotonicInstant.now
         do throws(InferenceError) {
             for var one in opened {
@@ -89,6 +92,37 @@ extension Model {
     }
 }
 
+extension Model {
+    /// The reason why a request cannot choose a size for its pictures; nil if it can.
+    package func refusal(of size: ImageSize) -> String? {
+        let sizes = plan.inputs.compactMap { input in
+            if case .image(let pipeline) = input.kind, pipeline.spec.openSize?.usual != nil { pipeline } else { nil }
+        }
+        guard let pipeline = sizes.first else {
+            let used = plan.inputs.first { $0.isPicture }?.description
+            if let limits = used, limits.isFixedByUs, let choices = limits.choices { return choices }
+            return "the model has no picture with several sizes"
+        }
+        return sizes.lazy.compactMap { $0.spec.refusal(of: size, limits: $0.limits) }.first
+            ?? pipeline.spec.refusal(of: size, limits: pipeline.limits)
+    }
+}
+
+extension ImageTensorSpec {
+    /// The reason why a request cannot choose a size; nil if it can.
+    fileprivate func refusal(of size: ImageSize, limits: ImageLimits) -> String? {
+        guard let openSize, openSize.usual != nil else { return nil }
+        let (pixels, overflow) = size.width.multipliedReportingOverflow(by: size.height)
+        guard !overflow, pixels <= limits.maxPixels else {
+            return "expected at most \(limits.maxPixels) pixels (max_pixels), found \(size.width)x\(size.height)"
+        }
+        guard openSize.allows(size) else {
+            return "expected a size that the file allows, \(openSize.choice), found \(size.width)x\(size.height)"
+        }
+        return nil
+    }
+}
+
 extension ImagePipeline {
     /// The memory in bytes of the tensor of a picture of open size, and of the picture that `explain` makes of it; 0
     /// for a fixed size, because the model holds those tensors.
@@ -102,7 +136,10 @@ extension ImagePipeline {
             guard let window = image.window else { return pixels.info }
             return ImageInfo(format: pixels.info.format, width: window.width, height: window.height, orientation: 1)
         }
-        let info = try image.withUnsafeBytes { (bytes) throws(ImageError) in try ImagePipeline.probe(bytes) }
+        let frame = try image.frame?.get()
+        let info = try image.withUnsafeBytes { (bytes) throws(ImageError) in
+            try ImagePipeline.probe(bytes, frame: frame)
+        }
         try check(info)
         return info
     }

@@ -20,16 +20,16 @@ extension Model {
             try Self.value(of: input, in: features)
         } read: { (outputs, image, times) throws(InferenceError) in
             try self.unfinished(in: outputs, image: image, times: times, options)
-        }.finished()
+        }.finished(options)
     }
 
     /// Reads all outputs, as the bundle describes them.
     func prediction(
-        in engineOutputs: any EngineOutputs, image: ImageInfo?, times: StageTimes
+        in engineOutputs: any EngineOutputs, image: ImageInfo?, times: StageTimes, _ options: PredictionOptions
     ) throws(InferenceError) -> Prediction {
         var values: [(name: String, value: FeatureValue)] = []
         for output in plan.outputs {
-            values.append((output.description.name, try Self.value(of: output, in: engineOutputs)))
+            values.append((output.description.name, try value(of: output, in: engineOutputs, image, options)))
         }
         return Prediction(outputs: DictionaryFeatureProvider(values), image: image, times: times)
     }
@@ -39,13 +39,15 @@ extension Model {
         in engineOutputs: any EngineOutputs, image: ImageInfo?, times: StageTimes, _ options: PredictionOptions
     ) throws(InferenceError) -> UnfinishedPrediction {
         let open = plan.inputs.first { $0.openPicture != nil }
+        // The answer has the size of the picture that was sent, but not where the request or the file sets the size.
         let sent = open?.openPicture.flatMap { pipeline in
-            image.map { PictureReturn($0, pipeline, ImageDecodeOptions(options)) }
+            pipeline.spec.openSize?.usual == nil
+                ? image.map { PictureReturn($0, pipeline, ImageDecodeOptions(options)) } : nil
         }
         var parts: [(name: String, part: UnfinishedPrediction.Part)] = []
         for output in plan.outputs {
             var picture: OutputPicture?
-            if let sent, let open, case .image = output.kind {
+            if let open, image != nil, case .image = output.kind {
                 picture = try engineOutputs.reading(output.index) { (shape, raw) throws(InferenceError) in
                     try OutputReader.openForm(of: output, shape: shape, count: raw.count).map {
                         OutputPicture(input: open.description.name, form: $0, raw: [UInt8](raw), sent: sent)
@@ -53,16 +55,29 @@ extension Model {
                 }
             }
             let part: UnfinishedPrediction.Part =
-                if let picture { .picture(picture) } else { .value(try Self.value(of: output, in: engineOutputs)) }
+                if let picture {
+                    .picture(picture)
+                } else {
+                    .value(try value(of: output, in: engineOutputs, image, options))
+                }
             parts.append((output.description.name, part))
         }
         return UnfinishedPrediction(parts: parts, image: image, times: times)
     }
 
-    private static func value(
-        of output: OutputPlan, in outputs: any EngineOutputs
+    /// - Parameter image: the header of the picture, which a depth map is brought to.
+    private func value(
+        of output: OutputPlan, in outputs: any EngineOutputs, _ image: ImageInfo?, _ options: PredictionOptions
     ) throws(InferenceError) -> FeatureValue {
         if case .feature = output.kind, let value = outputs.feature(output.index) { return value }
+        if case .depth = output.kind, let image, case .image(let pipeline)? = plan.inputs.first?.kind {
+            let sent = PictureReturn(image, pipeline, ImageDecodeOptions(options))
+            try options.checkAnswer(of: sent.displayed, bytesOfPixel: MemoryLayout<Float>.size)
+            let reader = DepthReader(output: output, sent: sent)
+            return try outputs.reading(output.index) { (shape, raw) throws(InferenceError) in
+                .depth(try reader.map(shape, raw))
+            }
+        }
         return try outputs.reading(output.index) { (shape, raw) throws(InferenceError) in
             try OutputReader.value(of: output, shape: shape, raw: raw)
         }

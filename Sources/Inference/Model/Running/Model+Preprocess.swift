@@ -10,6 +10,8 @@ public struct PreprocessedImage: Sendable {
     public let spec: ImageTensorSpec
     /// The tensor, exactly as the engine would read it.
     public let tensor: [UInt8]
+    /// The sizes among which requests may choose; nil for a tensor of one size, or of the picture's.
+    package var sizes: OpenSize?
 
     /// The tensor as a file that `numpy.load` reads.
     public func npy() throws(ImageError) -> [UInt8] {
@@ -70,6 +72,7 @@ extension Model {
         let isCancelled = { isStopped() || deadline.hasPassed }
         do throws(ImageError) {
             let image = try image.decodedHere(pipeline, page: options.page, isCancelled: isCancelled)
+            let sizes = pipeline.spec.openSize.flatMap { $0.usual == nil ? nil : $0 }
             let pipeline = pipeline.resolved(for: try pipeline.checked(image), options: decoding)
             var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
             let outcome = tensor.withUnsafeMutableBytes { destination -> Result<ImageInfo, ImageError> in
@@ -79,7 +82,8 @@ extension Model {
             }
             _ = try outcome.get()
             return PreprocessedImage(
-                report: try image.explain(pipeline, options: decoding), spec: pipeline.spec, tensor: tensor)
+                report: try image.explain(pipeline, options: decoding), spec: pipeline.spec, tensor: tensor,
+                sizes: sizes)
         } catch {
             if case .cancelled = error { throw .stopped(at: .decode) }
             throw .image(error, input: input.description.name)

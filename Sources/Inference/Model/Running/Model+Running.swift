@@ -34,6 +34,7 @@ extension Model {
             if let sized { record.decoded(before: sized.decoding) }
             item = try await fill(options, sized, tensor: { tensors[$0] }, value: value)
             record.filled(waiting: item.waited)
+            record.nonFinite = item.nonFinite
             return nil
         } read: { (request, record) throws(InferenceError) in
             if let sized { learn(sized, from: request, inference: record.times.inference) }
@@ -55,11 +56,14 @@ extension Model {
         read: (any InferRequest, inout InferenceRecord) throws(InferenceError) -> R
     ) async throws(InferenceError) -> R {
         var record = record
+        record.waitedForModel(options.loadWait)
         defer {
             lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
             counted.withLock { record.count(in: &$0) }
         }
-        try await check(shapes, deadline: options.deadline)
+        let indexed = byIndex(shapes)
+        // Batches have fixed shapes, which both engines have run when the model was loaded.
+        let refusal = record.batch == nil ? try await refusal(of: indexed, deadline: options.deadline) : nil
         RunningPredictions.begin()
         defer { RunningPredictions.end() }
         record.isChecked()
@@ -67,10 +71,12 @@ extension Model {
         // The engine has released the tensors by then: even a cancelled task waits for the inference.
         defer { if record.batch == nil { tensors.giveBack(inputs) } }
         if let answer = try await fill(inputs.tensors, &record) { return answer }
-        let pooled = try await infer(&record, on: inputs.tensors, options)
+        let pooled = try await infer(&record, on: inputs.tensors, options, shapes: indexed, refusal: refusal)
         defer { pooled.release() }
         record.ends(singleStreamThreads: pooled.singleStreamThreads)
-        if record.batch == nil { considerSingleStream(record.times, alone: record.times.occupancy == 1) }
+        if record.batch == nil, !record.isOfFallback {
+            considerSingleStream(record.times, alone: record.times.occupancy == 1)
+        }
         return try read(pooled.request, &record)
     }
 
@@ -140,6 +146,7 @@ extension Model {
                 item.waited &+= ready.waited
                 let image = try await fill(tensor(position), with: ready.value, plan: input, options: options)
                 item.image = item.image ?? image
+                if image == nil { item.nonFinite = item.nonFinite ?? refusal(of: tensor(position), plan: input) }
             } catch {
                 throw error.isStoppedDecoding ? .stopped(at: .decode) : error
             }
@@ -161,13 +168,21 @@ extension Model {
     /// With half of the inferences failing, 2 of 1,280 others were still doubtful after four attempts.
     private static let maximumAttempts = 16
 
-    /// Runs the engine.
+    /// Runs the engine, or the runtime of the file's format if the engine refuses the inputs.
+    /// - Parameters:
+    ///   - shapes: of inputs with open axes, by the index of the input.
+    ///   - refusal: the engine's error, if it is known to refuse them.
     /// - Returns: the infer request that holds the answer.
     private func infer(
-        _ record: inout InferenceRecord, on tensors: [any EngineTensor], _ options: PredictionOptions
+        _ record: inout InferenceRecord, on tensors: [any EngineTensor], _ options: PredictionOptions,
+        shapes: [Int: Shape], refusal: EngineError?
     ) async throws(InferenceError) -> RequestPool.PooledRequest {
-        var attempt = 1
+        if let error = record.nonFinite, fallback == nil { throw InferenceError(ofRun: error) }
+        var attempt = 1, refused = refusal ?? record.nonFinite
         while true {
+            if let refused {
+                return try await infer(&record, on: tensors, options, shapes: shapes, after: refused)
+            }
             let pooled = try await takeRequest(for: record, until: options.deadline)
             record.begins(beside: RunningPredictions.number)
             do throws(EngineError) {
@@ -177,10 +192,15 @@ extension Model {
                 return pooled
             } catch {
                 pooled.release()
-                guard error.kind == .doubtful, attempt < Self.maximumAttempts else {
-                    throw InferenceError(ofRun: error)
+                let fallback = record.batch == nil ? fallback : nil
+                if error.kind == .doubtful, attempt < Self.maximumAttempts {
+                    attempt += 1
+                    // The engine may have refused the same shapes meanwhile.
+                    refused = fallback?.refusal(of: shapes)
+                    continue
                 }
-                attempt += 1
+                guard let fallback, fallback.accepts(error, of: shapes) else { throw InferenceError(ofRun: error) }
+                refused = error
             }
         }
     }
@@ -199,4 +219,6 @@ struct FilledItem {
     var image: ImageInfo?
     /// Nanoseconds of waiting for memory to decode in.
     var waited: UInt64 = 0
+    /// The engine's refusal of NaN or infinities in an input; nil if it takes all values.
+    var nonFinite: EngineError?
 }

@@ -2,24 +2,39 @@ internal import FlowControl
 internal import SystemSupport
 
 extension Model {
-    /// Refuses shapes that do not match each other as an invalid input, before the engine runs with them.
-    func check(_ shapes: [Int: Shape], deadline: MonotonicInstant?) async throws(InferenceError) {
-        guard !shapes.isEmpty else { return }
-        let byIndex = Dictionary(shapes.map { (plan.inputs[$0].index, $1) }, uniquingKeysWith: { first, _ in first })
+    /// Shapes by the index of the input, for shapes by its position.
+    func byIndex(_ shapes: [Int: Shape]) -> [Int: Shape] {
+        guard !shapes.isEmpty else { return [:] }
+        return Dictionary(shapes.map { (plan.inputs[$0].index, $1) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Checks shapes that may not match each other, before the engine runs with them.
+    /// - Parameter shapes: by the index of the input; empty if all shapes are fixed.
+    /// - Returns: the engine's refusal if the runtime of the file's format must run the inputs; otherwise nil.
+    /// - Throws: the refusal, as an invalid input, if there is no such runtime.
+    func refusal(of shapes: [Int: Shape], deadline: MonotonicInstant?) async throws(InferenceError) -> EngineError? {
+        if let known = fallback?.refusal(of: shapes) { return known }
+        guard !shapes.isEmpty else { return nil }
         do throws(ShapeChecks.Failure) {
-            try await resources.shapeChecks.check(byIndex, deadline: deadline)
+            try await resources.shapeChecks.check(shapes, deadline: deadline)
+            return nil
         } catch {
             switch error {
-            case .wait(.cancelled): throw .cancelled(stage: .queue)
-            case .wait(let refusal): throw .refused(refusal)
+            case .wait(let ending): throw InferenceError(ofQueue: ending)
             case .refused(let reason):
-                let (position, shape) = shapes.min { $0.key < $1.key } ?? (0, [])
-                let others = shapes.filter { $0.key != position }.sorted { $0.key < $1.key }
-                    .map { " and \"\(plan.inputs[$0.key].description.name)\" of \($0.value)" }.joined()
-                throw .invalidInput(
-                    name: plan.inputs[position].description.name,
-                    reason: "the model does not take shape \(shape)\(others): \(reason.detail)")
+                let error = invalidInput(shapes, reason)
+                guard let fallback, fallback.accepts(error, of: shapes) else { throw InferenceError(ofRun: error) }
+                return error
             }
         }
+    }
+
+    private func invalidInput(_ shapes: [Int: Shape], _ reason: EngineError) -> EngineError {
+        let refused = plan.inputs.compactMap { input in shapes[input.index].map { (input.description.name, $0) } }
+        let (name, shape) = refused.first ?? ("", [])
+        let others = refused.dropFirst().map { " and \"\($0.0)\" of \($0.1)" }.joined()
+        return EngineError(
+            kind: .invalidInput, operation: name,
+            detail: "the model does not take shape \(shape)\(others): \(reason.detail)")
     }
 }

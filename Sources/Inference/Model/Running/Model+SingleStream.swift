@@ -7,9 +7,9 @@ extension Model {
     /// The state of the variant for single-stream predictions; nil for a model without one.
     public var singleStreamReport: SingleStreamReport? { singleStream.report }
 
-    /// True while a variant is being compiled anywhere in this process: exit(3) would destroy objects that the engine
-    /// still uses.
-    package static var isCompilingForSingleStream: Bool { compiling.load(ordering: .relaxed) > 0 }
+    /// True while a variant, or the runtime for inputs that an engine refuses, is being compiled anywhere in this
+    /// process: exit(3) would destroy objects that the engine still uses.
+    package static var isCompilingForRequests: Bool { compiling.load(ordering: .relaxed) > 0 || Fallback.isCompiling }
     private static let compiling = Atomic<Int>(0)
     /// Compiles one variant at a time, because each compilation uses all processors.
     private static let gate = LoadGate(limit: 1)
@@ -39,8 +39,11 @@ extension Model {
         await compileForSingleStream(recipe)
     }
 
-    /// Releases the variant if it has not been used for a while.
-    package func releaseUnusedVariant(at now: MonotonicInstant = .now) { singleStream.releaseUnused(at: now) }
+    /// Releases the variant and the runtime for inputs that the engine refuses, each if it was not used for a while.
+    package func releaseUnusedVariant(at now: MonotonicInstant = .now) {
+        singleStream.releaseUnused(at: now)
+        fallback?.releaseUnused(at: now)
+    }
 
     private func compileForSingleStream(_ recipe: SingleStreamVariant.Recipe) async {
         Self.compiling.wrappingAdd(1, ordering: .relaxed)

@@ -73,14 +73,17 @@ public final class Model: Sendable {
     let openCost = Mutex(OpenCost())
     /// The stages of a pipeline; nil for a model.
     package let pipeline: Pipeline?
+    /// The networks of a reader of text; nil for other models, and for a recognizer without a detector.
+    package let reader: Reader?
     /// The number of pipelines that keep this model: it is not idle while a pipeline does.
     let pipelines = Atomic<Int>(0)
 
-    // Wide: what differs between models, and between a model and a pipeline.
+    // Wide: what differs between models, and between a model, a pipeline and a reader.
     init(
         _ description: ModelDescription, bundle: ModelBundle, options: JSONValue?, provenance: ModelProvenance? = nil,
         resources: ModelResources, observations: [ObservationPlan], batch: BatchVariant? = nil,
-        singleStream: SingleStreamVariant.Recipe? = nil, pipeline: Pipeline? = nil, configuration: ModelConfiguration,
+        singleStream: SingleStreamVariant.Recipe? = nil, pipeline: Pipeline? = nil, reader: Reader? = nil,
+        configuration: ModelConfiguration,
         loadReport: LoadReport
     ) {
         self.description = description
@@ -91,6 +94,7 @@ public final class Model: Sendable {
         self.batch = batch
         self.singleStream = SingleStreamSlot(singleStream, conditions: configuration.singleStream.conditions)
         self.pipeline = pipeline
+        self.reader = reader
         self.configuration = configuration
         path = bundle.path
         stamp = bundle.stamp
@@ -114,6 +118,7 @@ public final class Model: Sendable {
     /// Releases the tensors that are kept for the next predictions. Call it when no predictions arrive.
     package func releaseMemory() {
         tensors.releaseAll()
+        for (_, model) in reader?.models ?? [] { model.releaseMemory() }
     }
 }
 

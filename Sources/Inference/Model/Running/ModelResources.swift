@@ -10,17 +10,26 @@ struct ModelResources: Sendable {
     let tensors: InputTensorPool
     /// The checks of the shapes that callers give to open axes.
     let shapeChecks: ShapeChecks
+    /// The runtime of the file's format for inputs that the engine refuses; nil if the format has no other runtime.
+    let fallback: Fallback?
+    /// True if the engine returns numbers where the format's runtime returns NaN or infinities.
+    let losesNonFinite: Bool
     /// The memory that the engine may keep for different input sizes.
     private let shapeMemory: DecodeBudget.Reservation
 
-    /// - Parameter batch: the same file compiled for several items; its memory is reserved as well.
+    /// - Parameters:
+    ///   - batch: the same file compiled for several items; its memory is reserved as well.
+    ///   - fallback: the runtime of the file's format.
     init(
-        _ compiled: any CompiledModel, plan: ModelPlan, batch: BatchVariant?, configuration: ModelConfiguration
+        _ compiled: any CompiledModel, plan: ModelPlan, batch: BatchVariant?, configuration: ModelConfiguration,
+        fallback: FallbackRuntime.Recipe? = nil, losesNonFinite: Bool = false
     ) throws(InferenceError) {
         self.plan = plan
         self.compiled = compiled
         let instances = configuration.instances ?? compiled.optimalRequestCount
         let slots = configuration.maxInFlight ?? Sizing.slots(requests: instances).value
+        self.losesNonFinite = losesNonFinite
+        self.fallback = fallback.map { Fallback($0, waiters: slots) }
         limiter = InFlightLimiter(
             configuration: LimiterConfiguration(
                 limit: slots, queueCapacity: configuration.queueCapacity, maxWait: configuration.maxWait,

@@ -53,6 +53,7 @@ package enum LoadCheckProgram {
             } else {
                 let model = try await Model.load(contentsOf: path, configuration: configuration)
                 result.compiledAnew = !model.loadReport.isCached
+                result.decisions = EngineMemory.decisions
                 result.engineComparison = model.loadReport.engineComparison
             }
         } catch {

@@ -88,12 +88,14 @@ struct ConfiguredParts {
         } catch {
             throw CommandError(error.message)
         }
-        guard !repository.names.isEmpty else {
-            throw CommandError(
-                "no models in \(plan.places): each entry should be a folder with model.json, a folder of "
-                    + "numbered versions, a model file (\(ModelBundle.fileExtensions.joined(separator: ", "))), an .mlpackage or a "
-                    + "SavedModel\(IgnoredEntries.sentence(repository).map { "; " + $0 } ?? "")")
-        }
+        guard repository.names.isEmpty else { return repository }
+        let sentence =
+            "no models in \(plan.places): each entry should be a folder with model.json, a folder of "
+            + "numbered versions, a model file (\(ModelBundle.fileExtensions.joined(separator: ", "))), an .mlpackage or a "
+            + "SavedModel (`ocelli pull ORG/NAME` brings one)\(IgnoredEntries.sentence(repository).map { "; " + $0 } ?? "")"
+        // A watched folder may be filled later, as that of a new service.
+        guard plan.repositoryPoll > 0 else { throw CommandError(sentence) }
+        log.warning("\(sentence). Models that are put there are loaded (repository_poll)")
         return repository
     }
 }

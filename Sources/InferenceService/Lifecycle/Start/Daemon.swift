@@ -1,4 +1,5 @@
 internal import Dialects
+internal import FlowControl
 internal import FoundationEssentials
 internal import HTTPServer
 internal import HTTPWire
@@ -39,7 +40,7 @@ package enum Daemon {
         }
         await log.flush(within: flushTime)
         // Engine threads may still use objects that exit(3) destroys, so end with _exit.
-        if ending.isLoading || Model.isCompilingForSingleStream { Process.exit(ending.status) }
+        if ending.isLoading || Model.isCompilingForRequests { Process.exit(ending.status) }
         return ending.status
     }
 
@@ -63,7 +64,8 @@ package enum Daemon {
         let metrics = ServiceMetrics()
         let parts = try ConfiguredParts(plan, environment: environment, metrics: metrics, log: log)
         let taught = taughtModels(parts, settings, metrics, log)
-        let live = LiveSettings(settings: settings, access: parts.access)
+        let live = LiveSettings(
+            settings: settings, access: parts.access, answerBytes: plan.answerBudget.value)
         let service = Service(
             repository: parts.repository, taught: taught, settings: live,
             listenerRoutes: ListenerRoutes(classes: parts.listening.routes), vertex: parts.vertex, metrics: metrics,
@@ -137,7 +139,7 @@ package enum Daemon {
     ) {
         let settings = plan.settings
         let eager = parts.repository.records.count { $0.policy == .eager }
-        StartupSummary(plan: plan, addresses: addresses, eagerModels: eager).log(to: log)
+        StartupSummary(plan: plan, addresses: addresses, listening: parts.listening, eagerModels: eager).log(to: log)
         if settings.listensByVertex {
             log.notice("listen is not set: the port of AIP_HTTP_PORT is used, on all addresses (dialects has vertex)")
         }

@@ -18,6 +18,6 @@ enum IgnoredEntries {
         let entries = repository.leftOut
         guard !entries.isEmpty else { return nil }
         let rest = entries.count > maximum ? "; and \(entries.count - maximum) more" : ""
-        return "ignored, because they are not models: " + entries.prefix(maximum).joined(separator: "; ") + rest
+        return "ignored in the models folders: " + entries.prefix(maximum).joined(separator: "; ") + rest
     }
 }

@@ -1,4 +1,5 @@
 internal import FlowControl
+internal import JSON
 package import ServicePlanning
 package import Settings
 
@@ -9,6 +10,8 @@ package struct LimitsReport: Sendable {
         package let name: String, value: String, reason: String
         /// True if the value is below its default or configured value because of the limits of the process.
         package let isLowered: Bool
+        /// The value of an amount of memory; nil for other limits.
+        var bytes: Int?
     }
 
     package let rows: [Row]
@@ -22,11 +25,16 @@ package struct LimitsReport: Sendable {
         let settings = plan.settings, sizing = plan.sizing, resources = plan.resources
         func number(_ name: String, _ derived: Derived<Int>, configured: Int?, isBytes: Bool = false) -> Row {
             let value = derived.value
-            let text = isBytes ? Units.bytes(value) : "\(value)"
-            guard let configured else { return Row(name: name, value: text, reason: derived.reason, isLowered: false) }
+            let text = isBytes ? Units.bytes(value) : "\(value)", bytes = isBytes ? value : nil
+            guard let configured else {
+                return Row(name: name, value: text, reason: derived.reason, isLowered: false, bytes: bytes)
+            }
             return Row(
                 name: name, value: text, reason: value < configured ? derived.reason : "as configured",
-                isLowered: value < configured)
+                isLowered: value < configured, bytes: bytes)
+        }
+        func memory(_ name: String, _ derived: Derived<Int>) -> Row {
+            number(name, derived, configured: nil, isBytes: true)
         }
         /// A setting with the default `auto`.
         func automatic(_ name: String, _ given: Int?, _ derived: Derived<Int>, _ reason: String? = nil) -> Row {
@@ -38,9 +46,9 @@ package struct LimitsReport: Sendable {
                 name: "processors", value: Units.decimal(resources.cpus.value, places: 2),
                 reason: resources.cpus.reason,
                 isLowered: false),
-            Row(
-                name: "memory", value: Units.bytes(Int(clamping: resources.memoryBytes.value)),
-                reason: resources.memoryBytes.reason, isLowered: false),
+            memory(
+                "memory",
+                Derived(Int(clamping: resources.memoryBytes.value), because: resources.memoryBytes.reason)),
             Row(
                 name: "open files", value: "\(resources.openFiles.value)", reason: resources.openFiles.reason,
                 isLowered: false),
@@ -55,14 +63,9 @@ package struct LimitsReport: Sendable {
             number("queue_length", sizing.queueCapacity, configured: settings.queueLength),
             number("max_body", sizing.bodyBytes, configured: settings.maxBody, isBytes: true),
             number("max_total_body", sizing.bodyBudgetBytes, configured: settings.maxTotalBody, isBytes: true),
-            Row(
-                name: "max_total_answers", value: Units.bytes(plan.answerBudget.value),
-                reason: plan.answerBudget.reason,
-                isLowered: false),
+            memory("max_total_answers", plan.answerBudget),
             number("max_pixels", sizing.pixels, configured: settings.maxPixels),
-            Row(
-                name: "max_total_decode", value: Units.bytes(plan.decodeBudget.value), reason: plan.decodeBudget.reason,
-                isLowered: false),
+            memory("max_total_decode", plan.decodeBudget),
             number("max_connections", sizing.connections, configured: settings.maxConnections),
             automatic("event_loops", settings.eventLoops, sizing.eventLoops),
         ]
@@ -83,5 +86,21 @@ package struct LimitsReport: Sendable {
             row.name + String(repeating: " ", count: names - row.name.count + 2)
                 + String(repeating: " ", count: values - row.value.count) + row.value + "  " + row.reason
         }.joined(separator: "\n")
+    }
+
+    /// The rows as a JSON object: amounts of memory in bytes, other values as numbers.
+    package var json: String {
+        JSONWriter.table("limits", rows) { row, writer in
+            writer.member("name", row.name)
+            writer.key("value")
+            if let bytes = row.bytes ?? Int(row.value) {
+                writer.integer(bytes)
+            } else {
+                writer.number(Double(row.value) ?? 0)
+            }
+            if row.bytes != nil { writer.member("text", row.value) }
+            writer.member("reason", row.reason)
+            writer.member("lowered", row.isLowered)
+        }
     }
 }

@@ -33,7 +33,7 @@ extension Settings {
     /// - Throws: one error with all problems.
     func checkModels() throws(CommandError) {
         var problems = model.filter { NamedModel(parsing: $0) == nil }.map {
-            "\"\($0)\" (model): expected NAME=PATH, where NAME has no spaces or slashes"
+            "\"\($0)\" (model): expected NAME=PATH, where NAME has no spaces or slashes, or a path with a slash"
         }
         let named = Dictionary(grouping: model.compactMap { NamedModel(parsing: $0) }, by: \.name)
         for (name, places) in named.sorted(by: { $0.key < $1.key }) where places.count > 1 {

@@ -1,5 +1,6 @@
 internal import FlowControl
 internal import Glibc
+internal import HTTPServer
 internal import ServiceCore
 internal import ServicePlanning
 internal import Settings
@@ -9,12 +10,14 @@ internal import SystemSupport
 struct StartupSummary {
     let plan: ServicePlan
     let addresses: [String]
+    let listening: ListenPlan
     /// The number of models that are loaded at start.
     let eagerModels: Int
 
     func log(to log: Log) {
         let settings = plan.settings
         log.notice("ocelli \(OcelliVersion.number), listening on \(addresses.joined(separator: ", "))")
+        if let page { log.notice("the page to try pictures is at \(page)") }
         if isUnderSystemd, settings.listen.contains(where: Self.isOpen) {
             log.notice(
                 "the packaged unit allows connections from this machine only: if other clients time out, extend IPAddressAllow "
@@ -63,6 +66,20 @@ struct StartupSummary {
                     ?? "compiled models are not cached: set cache_dir"
             )
         }
+    }
+
+    /// The address of the page for a browser on this machine: the first one that serves it over plain HTTP; nil without
+    /// one.
+    private var page: String? {
+        for (index, address) in addresses.enumerated() where !address.hasPrefix("unix:") {
+            guard index < listening.listeners.count, listening.listeners[index].proxyHeader == nil,
+                listening.routes[index]?.isSuperset(of: [.infer, .read]) ?? true,
+                let colon = address.lastIndex(of: ":")
+            else { continue }
+            let host = address[..<colon]
+            return "http://" + (["0.0.0.0", "[::]"].contains(host) ? "localhost" : host) + address[colon...] + "/"
+        }
+        return nil
     }
 
     /// Threads other than the engine's: event loops, the pool of tasks, log, signals.

@@ -139,9 +139,10 @@ final class Lifecycle: Sendable {
         if missing.isEmpty {
             logReady()
         } else {
+            let rest = repository.missing(for: .any).isEmpty ? "the others are served" : "no model is served"
             log.error(
                 "not every model is ready: /readyz answers 503 (\(ServiceError(notReady: missing).message)), /v1/models gives the "
-                    + "reasons; the others are served")
+                    + "reasons; \(rest)")
         }
         let watchdog = Watchdog(manager: manager, repository: repository, metrics: metrics, log: log)
         // Runs until the process ends, so that the watchdog also ends a drain that hangs.

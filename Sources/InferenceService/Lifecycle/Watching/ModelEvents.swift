@@ -4,7 +4,8 @@ internal import Repository
 internal import ServiceCore
 internal import Settings
 
-/// Writes the events of models as log lines.
+/// Writes the events of models as log lines. The lines of a load are short; their details are lines of the level debug,
+/// and in the output of `ocelli check`.
 enum ModelEvents {
     static func log(_ event: ModelRepository.Event, to log: Log) {
         switch event {
@@ -15,10 +16,17 @@ enum ModelEvents {
                 "model \(name) version \(version) is ready: loaded in \(time) ms "
                     + "(\(report.isCached ? "from the cache of compiled models" : "not cached")"
                     + (report.wasTried ? ", \(check) ms of it a load check in a separate process" : "")
-                    + ") on \(report.device)" + report.treatment.map { "; \($0)" }.joined()
-            )
+                    + ") on \(report.device)")
+            for treatment in report.treatment { log.debug("model \(name) version \(version): \(treatment)") }
             if let engine = report.engine, let reason = engine.reason {
-                log.notice("model \(name) version \(version) runs on \(engine.version): \(reason)")
+                brief(.notice, "model \(name) version \(version) runs on \(engine.version): \(reason)", to: log)
+            }
+            // A pipeline has no engine: the lines of its models say whether their answers are confirmed.
+            if report.engine != nil {
+                let isConfirmed = report.confirmation.by != nil || report.confirmation == .trusted
+                brief(
+                    isConfirmed ? .info : .warning,
+                    "model \(name) version \(version): its answers are \(report.confirmation.text)", to: log)
             }
             if let provenance = report.provenance { self.log(provenance, of: "\(name) version \(version)", to: log) }
             if !report.undecided.isEmpty {
@@ -58,16 +66,42 @@ enum ModelEvents {
         }
     }
 
-    /// Logs the derived values, with their sources, and the values that could not be derived.
+    /// Logs the sources of the derived values, and the values that could not be derived.
     private static func log(_ provenance: ModelProvenance, of model: String, to log: Log) {
         if !provenance.lines.isEmpty {
-            let facts = provenance.lines.map { "\($0.name) \($0.value) from \($0.source) (\($0.key))" }
-            log.info("model \(model) has no model.json: \(facts.joined(separator: "; "))")
+            var sources: [String] = []
+            for line in provenance.lines where !sources.contains(line.source) { sources.append(line.source) }
+            brief(
+                .info,
+                "model \(model) has no model.json: \(provenance.lines.count) values from \(sources.joined(separator: ", "))",
+                to: log)
         }
-        for remark in provenance.remarks { log.notice("model \(model): \(remark)") }
+        for line in provenance.lines {
+            log.debug("model \(model): \(line.name) \(line.value) from \(line.source) (\(line.key))")
+        }
+        for remark in provenance.remarks { brief(.notice, "model \(model): \(remark)", to: log) }
         // Files that only have tensors need no explanation about pictures.
         if !provenance.lines.isEmpty, let explanation = provenance.explanation {
-            log.notice("model \(model) is served as tensors: \(explanation)")
+            brief(.notice, "model \(model) is served as tensors: \(explanation)", to: log)
+        }
+    }
+
+    /// The maximum length of a line of a load.
+    private static let maximumLength = 200
+
+    /// Writes a line, cut off between words if it is long; the whole line has the level debug then.
+    private static func brief(_ level: LogLevel, _ text: String, to log: Log) {
+        let rest = "... (`ocelli check` gives the rest)"
+        var line = text
+        if text.count > maximumLength {
+            let start = text.prefix(maximumLength - rest.count)
+            line = start[..<(start.lastIndex(of: " ") ?? start.endIndex)] + rest
+            log.debug(text)
+        }
+        switch level {
+        case .warning: log.warning(line)
+        case .notice: log.notice(line)
+        default: log.info(line)
         }
     }
 

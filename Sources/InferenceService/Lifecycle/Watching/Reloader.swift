@@ -1,3 +1,4 @@
+internal import FlowControl
 internal import Inference
 package import Repository
 package import ServiceCore
@@ -52,7 +53,7 @@ package struct Reloader: Sendable {
         }
         // Nothing fails after this point.
         let settings = next.plan.settings
-        service.use(LiveSettings(settings: settings, access: next.access))
+        service.use(LiveSettings(settings: settings, access: next.access, answerBytes: next.plan.answerBudget.value))
         limits.use(next.plan)
         if let warning = GracePeriod.warning(settings, environment: environment) { log.warning(warning) }
         log.use(level: settings.logLevel, format: settings.logFormat)

@@ -1,3 +1,4 @@
+import ImagePipeline
 import Inference
 
 /// Labels of a picture, by a model that has labels.
@@ -8,6 +9,16 @@ func classify(_ picture: String, with path: String) async throws -> String {
         print("\(entry.label): \(entry.confidence)")
     }
     return result.classifications.first?.label ?? ""
+}
+
+/// The label of a camera's frame, which stands on its side.
+func label(
+    ofFrame memory: UnsafeRawBufferPointer, width: Int, height: Int, bytesPerRow: Int, by model: Model,
+    release: @escaping @Sendable () -> Void
+) async throws -> String? {
+    let frame = try RawFrame(.bgra, width: width, height: height, stride: bytesPerRow)
+    let image = EncodedImage(frame: frame, in: memory, orientation: .right, release: release)
+    return try await model.classification(of: image, top: 1).classifications.first?.label
 }
 
 /// The outputs of any model, by name.

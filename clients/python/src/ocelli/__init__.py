@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from ._async import AsyncClient
 from ._client import Client
 from ._errors import OcelliError
+from ._frame import Frame
 from ._daemon import LocalDaemon
 from ._plan import Image
 from ._results import (
-    Box, Classification, ClassifyResult, Detection, DetectResult, EmbedResult, Evaluation, Example, Keypoint, KeypointsResult,
-    Model, Picture, PredictResult, Segment, SegmentResult, Taught, TaughtClass,
+    Box, Character, Classification, ClassifyResult, Detection, DetectResult, EmbedResult, Evaluation, Example, Keypoint,
+    KeypointsResult, Line, Model, Near, Picture, Point, PredictResult, ReadResult, SearchResult, Segment, SegmentResult, Taught, TaughtClass,
 )
 from ._version import __version__
 
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from . import dask, ray, spark, stores
 
 __all__ = [
-    "AsyncClient", "Box", "Classification", "ClassifyResult", "Client", "DetectResult", "Detection", "EmbedResult", "Evaluation",
-    "Example", "Image", "Keypoint", "KeypointsResult", "LocalDaemon", "Model", "OcelliError", "Picture", "PredictResult", "Segment",
-    "SegmentResult", "Taught", "TaughtClass", "__version__", "dask", "ray", "spark", "stores",
+    "AsyncClient", "Box", "Character", "Classification", "ClassifyResult", "Client", "DetectResult", "Detection", "EmbedResult",
+    "Evaluation", "Example", "Frame", "Image", "Keypoint", "KeypointsResult", "Line", "LocalDaemon", "Model", "Near", "OcelliError", "Picture",
+    "Point", "PredictResult", "ReadResult", "SearchResult", "Segment", "SegmentResult", "Taught", "TaughtClass", "__version__", "dask", "ray", "spark", "stores",
 ]
 
 

@@ -27,7 +27,10 @@ def rows(path: str) -> Iterator[dict[str, Any]]:
 
 def task_of(row: dict[str, Any]) -> str | None:
     """The task that an answer is of; None for an error."""
-    names = {"classifications": "classify", "detections": "detect", "segments": "segment", "keypoints": "keypoints", "embedding": "embed"}
+    names = {
+        "classifications": "classify", "detections": "detect", "segments": "segment", "keypoints": "keypoints", "embedding": "embed",
+        "lines": "read",
+    }
     return next((task for name, task in names.items() if name in row), None)
 
 

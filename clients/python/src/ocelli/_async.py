@@ -11,10 +11,11 @@ from typing import Any, Iterable, Mapping, Optional, Sequence, TypeVar, Union, o
 from . import _plan, _results
 from ._client import _late
 from ._errors import OcelliError
-from ._plan import Exchange, Image, Plan, Query, Read, Revive
+from ._plan import Exchange, Image, Orientation, Plan, Query, Read, Revive
 from ._pool import Deadline
 from ._results import (
-    ClassifyResult, DetectResult, EmbedResult, Example, KeypointsResult, Model, PredictResult, SegmentResult, Taught,
+    ClassifyResult, DetectResult, EmbedResult, Example, KeypointsResult, Model, PredictResult, ReadResult, SearchResult, SegmentResult,
+    Taught,
 )
 from ._wire import Address, Buffer, ClosedEarly, Request, Response, ResponseParser
 
@@ -148,115 +149,142 @@ class AsyncClient:
     @overload
     async def classify(  # type: ignore[overload-overlap]
         self, images: Image, *, model: Optional[str] = None, version: Optional[str] = None, top: Optional[int] = None,
-        threshold: Optional[float] = None, crop: Optional[str] = None, timeout: Optional[float] = None,
+        threshold: Optional[float] = None, crop: Optional[str] = None,
+        orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> ClassifyResult: ...
 
     @overload
     async def classify(
         self, images: Sequence[Image], *, model: Optional[str] = None, version: Optional[str] = None,
-        top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None,
+        top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None, orientation: Orientation = None,
         timeout: Optional[float] = None,
     ) -> list[Union[ClassifyResult, OcelliError]]: ...
 
     async def classify(
         self, images: Union[Image, Sequence[Image]], *, model: Optional[str] = None, version: Optional[str] = None,
-        top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None,
+        top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None, orientation: Orientation = None,
         timeout: Optional[float] = None,
     ) -> Any:
         """As `Client.classify`."""
         return await self._images(
-            _plan.CLASSIFY, images, model, version, {"top": top, "threshold": threshold, "crop": crop}, timeout)
+            _plan.CLASSIFY, images, model, version, {"top": top, "threshold": threshold, "crop": crop, "orientation": orientation}, timeout)
 
     @overload
     async def detect(  # type: ignore[overload-overlap]
         self, images: Image, *, model: Optional[str] = None, version: Optional[str] = None, top: Optional[int] = None,
         threshold: Optional[float] = None, iou: Optional[float] = None, classes: Optional[Sequence[Union[str, int]]] = None,
-        crop: Optional[str] = None, timeout: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> DetectResult: ...
 
     @overload
     async def detect(
         self, images: Sequence[Image], *, model: Optional[str] = None, version: Optional[str] = None,
         top: Optional[int] = None, threshold: Optional[float] = None, iou: Optional[float] = None,
-        classes: Optional[Sequence[Union[str, int]]] = None, crop: Optional[str] = None, timeout: Optional[float] = None,
+        classes: Optional[Sequence[Union[str, int]]] = None, crop: Optional[str] = None,
+        orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> list[Union[DetectResult, OcelliError]]: ...
 
     async def detect(
         self, images: Union[Image, Sequence[Image]], *, model: Optional[str] = None, version: Optional[str] = None,
         top: Optional[int] = None, threshold: Optional[float] = None, iou: Optional[float] = None,
-        classes: Optional[Sequence[Union[str, int]]] = None, crop: Optional[str] = None, timeout: Optional[float] = None,
+        classes: Optional[Sequence[Union[str, int]]] = None, crop: Optional[str] = None,
+        orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> Any:
         """As `Client.detect`."""
         if isinstance(classes, str):
             classes = [classes]
-        query: Query = {"top": top, "threshold": threshold, "iou": iou, "classes": classes, "crop": crop}
+        query: Query = {"top": top, "threshold": threshold, "iou": iou, "classes": classes, "crop": crop, "orientation": orientation}
         return await self._images(_plan.DETECT, images, model, version, query, timeout)
 
     @overload
     async def segment(  # type: ignore[overload-overlap]
         self, images: Image, *, model: Optional[str] = None, version: Optional[str] = None, crop: Optional[str] = None,
-        timeout: Optional[float] = None,
+        orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> SegmentResult: ...
 
     @overload
     async def segment(
         self, images: Sequence[Image], *, model: Optional[str] = None, version: Optional[str] = None,
-        crop: Optional[str] = None, timeout: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> list[Union[SegmentResult, OcelliError]]: ...
 
     async def segment(
         self, images: Union[Image, Sequence[Image]], *, model: Optional[str] = None, version: Optional[str] = None,
-        crop: Optional[str] = None, timeout: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> Any:
         """As `Client.segment`."""
-        return await self._images(_plan.SEGMENT, images, model, version, {"crop": crop}, timeout)
+        return await self._images(_plan.SEGMENT, images, model, version, {"crop": crop, "orientation": orientation}, timeout)
 
     @overload
     async def keypoints(  # type: ignore[overload-overlap]
         self, images: Image, *, model: Optional[str] = None, version: Optional[str] = None, crop: Optional[str] = None,
-        timeout: Optional[float] = None,
+        orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> KeypointsResult: ...
 
     @overload
     async def keypoints(
         self, images: Sequence[Image], *, model: Optional[str] = None, version: Optional[str] = None,
-        crop: Optional[str] = None, timeout: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> list[Union[KeypointsResult, OcelliError]]: ...
 
     async def keypoints(
         self, images: Union[Image, Sequence[Image]], *, model: Optional[str] = None, version: Optional[str] = None,
-        crop: Optional[str] = None, timeout: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> Any:
         """As `Client.keypoints`."""
-        return await self._images(_plan.KEYPOINTS, images, model, version, {"crop": crop}, timeout)
+        return await self._images(_plan.KEYPOINTS, images, model, version, {"crop": crop, "orientation": orientation}, timeout)
 
     @overload
     async def embed(  # type: ignore[overload-overlap]
         self, images: Image, *, model: Optional[str] = None, version: Optional[str] = None, crop: Optional[str] = None,
-        timeout: Optional[float] = None,
+        orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> EmbedResult: ...
 
     @overload
     async def embed(
         self, images: Sequence[Image], *, model: Optional[str] = None, version: Optional[str] = None,
-        crop: Optional[str] = None, timeout: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> list[Union[EmbedResult, OcelliError]]: ...
 
     async def embed(
         self, images: Union[Image, Sequence[Image]], *, model: Optional[str] = None, version: Optional[str] = None,
-        crop: Optional[str] = None, timeout: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> Any:
         """As `Client.embed`."""
-        return await self._images(_plan.EMBED, images, model, version, {"crop": crop}, timeout)
+        return await self._images(_plan.EMBED, images, model, version, {"crop": crop, "orientation": orientation}, timeout)
+
+    @overload
+    async def read(  # type: ignore[overload-overlap]
+        self, images: Image, *, model: Optional[str] = None, version: Optional[str] = None, threshold: Optional[float] = None,
+        find_threshold: Optional[float] = None, top: Optional[int] = None, characters: bool = False,
+        orientation: Orientation = None, timeout: Optional[float] = None,
+    ) -> ReadResult: ...
+
+    @overload
+    async def read(
+        self, images: Sequence[Image], *, model: Optional[str] = None, version: Optional[str] = None,
+        threshold: Optional[float] = None, find_threshold: Optional[float] = None, top: Optional[int] = None,
+        characters: bool = False, orientation: Orientation = None, timeout: Optional[float] = None,
+    ) -> list[Union[ReadResult, OcelliError]]: ...
+
+    async def read(
+        self, images: Union[Image, Sequence[Image]], *, model: Optional[str] = None, version: Optional[str] = None,
+        threshold: Optional[float] = None, find_threshold: Optional[float] = None, top: Optional[int] = None,
+        characters: bool = False, orientation: Orientation = None, timeout: Optional[float] = None,
+    ) -> Any:
+        """As `Client.read`."""
+        query = _plan.read_query(threshold, find_threshold, top, characters, orientation)
+        return await self._images(_plan.READ, images, model, version, query, timeout)
 
     # MARK: Any model
 
     async def predict(
         self, model: str, inputs: object, *, version: Optional[str] = None, top: Optional[int] = None,
-        threshold: Optional[float] = None, timeout: Optional[float] = None,
+        threshold: Optional[float] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> PredictResult:
         """As `Client.predict`."""
-        return await self._run(_plan.predicted(model, version, inputs, {"top": top, "threshold": threshold}, self._retries), timeout)
+        query: Query = {"top": top, "threshold": threshold, "orientation": orientation}
+        return await self._run(_plan.predicted(model, version, inputs, query, self._retries), timeout)
 
     async def models(self, *, timeout: Optional[float] = None) -> list[Model]:
         """As `Client.models`."""
@@ -268,11 +296,12 @@ class AsyncClient:
     # MARK: Taught models
 
     async def teach(
-        self, name: str, label: str, images: Union[Image, Sequence[Image]], *, embedder: Optional[str] = None,
-        timeout: Optional[float] = None,
+        self, model: str, /, label: str, images: Union[Image, Sequence[Image]], *, name: Optional[str] = None,
+        embedder: Optional[str] = None, timeout: Optional[float] = None,
     ) -> Taught:
         """As `Client.teach`."""
-        return await self._run(_plan.teach(name, label, _plan.pictures(images), embedder, self._retries, self._limits), timeout)
+        return await self._run(
+            _plan.teach(model, label, _plan.pictures(images), name, embedder, self._retries, self._limits), timeout)
 
     async def taught(self, name: str, *, timeout: Optional[float] = None) -> Taught:
         """As `Client.taught`."""
@@ -283,6 +312,14 @@ class AsyncClient:
     ) -> list[Example]:
         """As `Client.examples`."""
         return await self._run(_plan.examples(name, label, self._retries), timeout)
+
+    async def search(
+        self, name: str, image: Image, *, top: Optional[int] = None, label: Optional[str] = None, crop: Optional[str] = None,
+        orientation: Orientation = None, timeout: Optional[float] = None,
+    ) -> SearchResult:
+        """As `Client.search`."""
+        query = {"crop": crop, "orientation": orientation}
+        return await self._run(_plan.search(name, image, top, label, query, self._retries), timeout)
 
     # MARK: The rest
 

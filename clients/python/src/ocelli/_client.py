@@ -7,10 +7,11 @@ from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, TypeVar
 
 from . import _plan, _results
 from ._errors import OcelliError
-from ._plan import Exchange, Image, Plan, Query, Read, Revive, Wait
+from ._plan import Exchange, Image, Orientation, Plan, Query, Read, Revive, Wait
 from ._pool import Closed, Deadline, Pool
 from ._results import (
-    ClassifyResult, DetectResult, EmbedResult, Example, KeypointsResult, Model, PredictResult, SegmentResult, Taught,
+    ClassifyResult, DetectResult, EmbedResult, Example, KeypointsResult, Model, PredictResult, ReadResult, SearchResult, SegmentResult,
+    Taught,
 )
 from ._wire import Address, Request
 
@@ -18,7 +19,7 @@ Value = TypeVar("Value")
 
 
 class Client:
-    """Asks an Ocelli server: classes, boxes, masks, points, embeddings, and any model's outputs.
+    """Asks an Ocelli server: classes, boxes, masks, points, embeddings, text, and any model's outputs.
 
     The server is ``http://HOST:PORT``, ``https://HOST`` (behind a proxy) or ``unix:///PATH``. Connections are kept, so make one client
     and use it for all calls, from as many threads as you like::
@@ -30,8 +31,8 @@ class Client:
             print(result.classifications[0].label, result.classifications[0].confidence)
 
     **Pictures.** A picture is a path, the bytes of a file (JPEG, PNG, WebP, ...), or a file that is open in binary mode. A text with
-    ``://`` in it, such as ``s3://bucket/cat.jpg``, is read with fsspec (``storage_options`` are its options). Arrays of pixels are not
-    pictures: encode them first.
+    ``://`` in it, such as ``s3://bucket/cat.jpg``, is read with fsspec (``storage_options`` are its options). Pixels that are not encoded
+    are a `Frame`: ``Frame.from_array(array, "BGR")``.
 
     **Several pictures.** A list of pictures gives a list of results in the same order, in as few requests as the server's limits allow.
     A picture that failed is an `OcelliError` in its place, so one bad file does not lose the others::
@@ -95,19 +96,20 @@ class Client:
     @overload
     def classify(  # type: ignore[overload-overlap]
         self, images: Image, *, model: Optional[str] = None, version: Optional[str] = None, top: Optional[int] = None,
-        threshold: Optional[float] = None, crop: Optional[str] = None, timeout: Optional[float] = None,
+        threshold: Optional[float] = None, crop: Optional[str] = None,
+        orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> ClassifyResult: ...
 
     @overload
     def classify(
         self, images: Sequence[Image], *, model: Optional[str] = None, version: Optional[str] = None,
-        top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None,
+        top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None, orientation: Orientation = None,
         timeout: Optional[float] = None,
     ) -> list[Union[ClassifyResult, OcelliError]]: ...
 
     def classify(
         self, images: Union[Image, Sequence[Image]], *, model: Optional[str] = None, version: Optional[str] = None,
-        top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None,
+        top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None, orientation: Orientation = None,
         timeout: Optional[float] = None,
     ) -> Any:
         """Classifies a picture: returns its most probable classes.
@@ -119,6 +121,9 @@ class Client:
             top: how many classes at most (the server's default is 5).
             threshold: the least confidence of a class, 0 to 1.
             crop: how a picture of another shape is fitted: ``center``, ``fit`` or ``fill``.
+            orientation: how the pictures are stored: ``apply`` (the default) or ``ignore`` the orientation in the file, or in its place
+                1 to 8 as in EXIF, or ``up``, ``up_mirrored``, ``down``, ``down_mirrored``, ``left_mirrored``, ``right``,
+                ``right_mirrored`` or ``left`` for 1 to 8.
             timeout: seconds for this call, in place of the client's.
 
         Returns:
@@ -136,31 +141,33 @@ class Client:
         ocelli.OcelliError: ...model_not_found...
         """
         return self._images(
-            _plan.CLASSIFY, images, model, version, {"top": top, "threshold": threshold, "crop": crop}, timeout)
+            _plan.CLASSIFY, images, model, version, {"top": top, "threshold": threshold, "crop": crop, "orientation": orientation}, timeout)
 
     @overload
     def detect(  # type: ignore[overload-overlap]
         self, images: Image, *, model: Optional[str] = None, version: Optional[str] = None, top: Optional[int] = None,
         threshold: Optional[float] = None, iou: Optional[float] = None, classes: Optional[Sequence[Union[str, int]]] = None,
-        crop: Optional[str] = None, timeout: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> DetectResult: ...
 
     @overload
     def detect(
         self, images: Sequence[Image], *, model: Optional[str] = None, version: Optional[str] = None,
         top: Optional[int] = None, threshold: Optional[float] = None, iou: Optional[float] = None,
-        classes: Optional[Sequence[Union[str, int]]] = None, crop: Optional[str] = None, timeout: Optional[float] = None,
+        classes: Optional[Sequence[Union[str, int]]] = None, crop: Optional[str] = None,
+        orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> list[Union[DetectResult, OcelliError]]: ...
 
     def detect(
         self, images: Union[Image, Sequence[Image]], *, model: Optional[str] = None, version: Optional[str] = None,
         top: Optional[int] = None, threshold: Optional[float] = None, iou: Optional[float] = None,
-        classes: Optional[Sequence[Union[str, int]]] = None, crop: Optional[str] = None, timeout: Optional[float] = None,
+        classes: Optional[Sequence[Union[str, int]]] = None, crop: Optional[str] = None,
+        orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> Any:
         """The things in the picture, with their boxes in pixels.
 
         Args:
-            images, model, version, crop, timeout: as for `classify`.
+            images, model, version, crop, orientation, timeout: as for `classify`.
             top: how many things at most.
             threshold: the least confidence; without, the model's own.
             iou: how much two boxes of a class may overlap before the weaker one is left out.
@@ -176,83 +183,83 @@ class Client:
         """
         if isinstance(classes, str):
             classes = [classes]
-        query: Query = {"top": top, "threshold": threshold, "iou": iou, "classes": classes, "crop": crop}
+        query: Query = {"top": top, "threshold": threshold, "iou": iou, "classes": classes, "crop": crop, "orientation": orientation}
         return self._images(_plan.DETECT, images, model, version, query, timeout)
 
     @overload
     def segment(  # type: ignore[overload-overlap]
         self, images: Image, *, model: Optional[str] = None, version: Optional[str] = None, crop: Optional[str] = None,
-        timeout: Optional[float] = None,
+        orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> SegmentResult: ...
 
     @overload
     def segment(
         self, images: Sequence[Image], *, model: Optional[str] = None, version: Optional[str] = None,
-        crop: Optional[str] = None, timeout: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> list[Union[SegmentResult, OcelliError]]: ...
 
     def segment(
         self, images: Union[Image, Sequence[Image]], *, model: Optional[str] = None, version: Optional[str] = None,
-        crop: Optional[str] = None, timeout: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> Any:
         """The class of each pixel.
 
         Args:
-            images, model, version, crop, timeout: as for `classify`.
+            images, model, version, crop, orientation, timeout: as for `classify`.
 
         Returns:
             A `SegmentResult`, or a list as for `classify`: ``segments`` are the classes with their areas, ``mask`` is a NumPy array of
             class numbers, height by width.
         """
-        return self._images(_plan.SEGMENT, images, model, version, {"crop": crop}, timeout)
+        return self._images(_plan.SEGMENT, images, model, version, {"crop": crop, "orientation": orientation}, timeout)
 
     @overload
     def keypoints(  # type: ignore[overload-overlap]
         self, images: Image, *, model: Optional[str] = None, version: Optional[str] = None, crop: Optional[str] = None,
-        timeout: Optional[float] = None,
+        orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> KeypointsResult: ...
 
     @overload
     def keypoints(
         self, images: Sequence[Image], *, model: Optional[str] = None, version: Optional[str] = None,
-        crop: Optional[str] = None, timeout: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> list[Union[KeypointsResult, OcelliError]]: ...
 
     def keypoints(
         self, images: Union[Image, Sequence[Image]], *, model: Optional[str] = None, version: Optional[str] = None,
-        crop: Optional[str] = None, timeout: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> Any:
         """The points of the one thing in the picture, such as the joints of a person.
 
         Args:
-            images, model, version, crop, timeout: as for `classify`.
+            images, model, version, crop, orientation, timeout: as for `classify`.
 
         Returns:
             A `KeypointsResult`, or a list as for `classify`: ``keypoints`` has ``name``, ``x``, ``y`` and ``confidence`` of each point,
             or None for one that was not found.
         """
-        return self._images(_plan.KEYPOINTS, images, model, version, {"crop": crop}, timeout)
+        return self._images(_plan.KEYPOINTS, images, model, version, {"crop": crop, "orientation": orientation}, timeout)
 
     @overload
     def embed(  # type: ignore[overload-overlap]
         self, images: Image, *, model: Optional[str] = None, version: Optional[str] = None, crop: Optional[str] = None,
-        timeout: Optional[float] = None,
+        orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> EmbedResult: ...
 
     @overload
     def embed(
         self, images: Sequence[Image], *, model: Optional[str] = None, version: Optional[str] = None,
-        crop: Optional[str] = None, timeout: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> list[Union[EmbedResult, OcelliError]]: ...
 
     def embed(
         self, images: Union[Image, Sequence[Image]], *, model: Optional[str] = None, version: Optional[str] = None,
-        crop: Optional[str] = None, timeout: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> Any:
         """The picture as a vector: similar pictures have similar vectors.
 
         Args:
-            images, model, version, crop, timeout: as for `classify`.
+            images, model, version, crop, orientation, timeout: as for `classify`.
 
         Returns:
             An `EmbedResult`, or a list as for `classify`: ``embedding`` is a NumPy array of float32.
@@ -261,22 +268,57 @@ class Client:
         >>> result.embedding.dtype.name, result.embedding.ndim
         ('float32', 1)
         """
-        return self._images(_plan.EMBED, images, model, version, {"crop": crop}, timeout)
+        return self._images(_plan.EMBED, images, model, version, {"crop": crop, "orientation": orientation}, timeout)
+
+    @overload
+    def read(  # type: ignore[overload-overlap]
+        self, images: Image, *, model: Optional[str] = None, version: Optional[str] = None, threshold: Optional[float] = None,
+        find_threshold: Optional[float] = None, top: Optional[int] = None, characters: bool = False,
+        orientation: Orientation = None, timeout: Optional[float] = None,
+    ) -> ReadResult: ...
+
+    @overload
+    def read(
+        self, images: Sequence[Image], *, model: Optional[str] = None, version: Optional[str] = None,
+        threshold: Optional[float] = None, find_threshold: Optional[float] = None, top: Optional[int] = None,
+        characters: bool = False, orientation: Orientation = None, timeout: Optional[float] = None,
+    ) -> list[Union[ReadResult, OcelliError]]: ...
+
+    def read(
+        self, images: Union[Image, Sequence[Image]], *, model: Optional[str] = None, version: Optional[str] = None,
+        threshold: Optional[float] = None, find_threshold: Optional[float] = None, top: Optional[int] = None,
+        characters: bool = False, orientation: Orientation = None, timeout: Optional[float] = None,
+    ) -> Any:
+        """The text of the picture, line by line.
+
+        Args:
+            images, model, version, orientation, timeout: as for `classify`.
+            threshold: the least confidence of a line, 0 to 1; 0.5 without it.
+            find_threshold: the least score of a region of text, 0 to 1; the reader's own without it.
+            top: the most lines, the most confident; all without it.
+            characters: whether each line lists its characters with their places.
+
+        Returns:
+            A `ReadResult`, or a list as for `classify`: ``text`` is the whole text in reading order, ``lines`` has ``text``,
+            ``confidence``, ``points``, ``box`` and ``characters`` of each line.
+        """
+        query = _plan.read_query(threshold, find_threshold, top, characters, orientation)
+        return self._images(_plan.READ, images, model, version, query, timeout)
 
     # MARK: Any model
 
     def predict(
         self, model: str, inputs: object, *, version: Optional[str] = None, top: Optional[int] = None,
-        threshold: Optional[float] = None, timeout: Optional[float] = None,
+        threshold: Optional[float] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> PredictResult:
         """The outputs of any model, by name.
 
         Args:
             model: the model's name.
-            inputs: values by the names of the inputs, or in their order: numbers, lists, NumPy arrays, strings; bytes are a picture.
+            inputs: values by the names of the inputs, or in their order: numbers, lists, NumPy arrays, strings; bytes and frames are pictures.
                 A NaN is a missing value. For a model with one picture as its input, the picture itself (bytes, a `pathlib.Path` or a
                 binary file).
-            version, timeout: as for `classify`.
+            version, orientation, timeout: as for `classify`.
             top, threshold: of outputs with labels, as for `classify`.
 
         Returns:
@@ -286,7 +328,8 @@ class Client:
         >>> max(outputs["probabilities"], key=outputs["probabilities"].get)
         '7'
         """
-        return self._run(_plan.predicted(model, version, inputs, {"top": top, "threshold": threshold}, self._retries), timeout)
+        query: Query = {"top": top, "threshold": threshold, "orientation": orientation}
+        return self._run(_plan.predicted(model, version, inputs, query, self._retries), timeout)
 
     def models(self, *, timeout: Optional[float] = None) -> list[Model]:
         """The server's models.
@@ -302,15 +345,17 @@ class Client:
     # MARK: Taught models
 
     def teach(
-        self, name: str, label: str, images: Union[Image, Sequence[Image]], *, embedder: Optional[str] = None,
-        timeout: Optional[float] = None,
+        self, model: str, /, label: str, images: Union[Image, Sequence[Image]], *, name: Optional[str] = None,
+        embedder: Optional[str] = None, timeout: Optional[float] = None,
     ) -> Taught:
         """Teaches a model what a label looks like. It answers `classify` with the new examples as soon as this returns.
 
         Args:
-            name: the taught model's name.
+            model: the taught model's name.
             label: the class that the pictures show.
             images: a picture, or several. One that is known already is not counted again; under another label it moves.
+            name: your own name for the pictures, such as a part number, which lists and searches return. Without one, a known picture keeps its
+                name.
             embedder: the embedding model to build on: creates the taught model first, if it is not there.
             timeout: as for `classify`.
 
@@ -320,7 +365,8 @@ class Client:
         Raises:
             OcelliError: where none of the pictures could be used, among others. The server needs the setting ``taught_dir``.
         """
-        return self._run(_plan.teach(name, label, _plan.pictures(images), embedder, self._retries, self._limits), timeout)
+        return self._run(
+            _plan.teach(model, label, _plan.pictures(images), name, embedder, self._retries, self._limits), timeout)
 
     def taught(self, name: str, *, timeout: Optional[float] = None) -> Taught:
         """A taught model: its classes, and in ``evaluation`` how well it recognizes its own examples (None while it has none)."""
@@ -334,6 +380,25 @@ class Client:
         Examples that are taught or forgotten meanwhile may be missing or included; each of the others is included once.
         """
         return self._run(_plan.examples(name, label, self._retries), timeout)
+
+    def search(
+        self, name: str, image: Image, *, top: Optional[int] = None, label: Optional[str] = None, crop: Optional[str] = None,
+        orientation: Orientation = None, timeout: Optional[float] = None,
+    ) -> SearchResult:
+        """The examples of a taught model that are nearest to a picture, the nearest first.
+
+        Args:
+            name: the taught model's name.
+            image: a path, bytes or a binary file.
+            top: the most examples of the answer, 1 to 1,000; 10 without it.
+            label: finds examples of this class only.
+            crop, orientation, timeout: as for `classify`.
+
+        Returns:
+            A `SearchResult`: ``examples`` have ``id``, ``label``, ``name`` and ``similarity``, the cosine of the embeddings.
+        """
+        query = {"crop": crop, "orientation": orientation}
+        return self._run(_plan.search(name, image, top, label, query, self._retries), timeout)
 
     # MARK: The rest
 

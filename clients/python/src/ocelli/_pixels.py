@@ -100,6 +100,15 @@ def decoded_png(png: bytes) -> NDArray[numpy.unsignedinteger[Any]]:
     return numbers
 
 
+def decoded_depth(value: Mapping[str, Any]) -> NDArray[numpy.float32]:
+    """A depth map: a PNG of 16 bits, from the smallest depth to the greatest."""
+    import numpy
+
+    steps = decoded_png(base64.b64decode(value["b64"])).astype(numpy.float64)
+    depths: NDArray[numpy.float32] = (value["min"] + (value["max"] - value["min"]) * steps / 65535).astype(numpy.float32)
+    return depths
+
+
 def _unfilter(row: NDArray[numpy.uint8], above: NDArray[numpy.uint8], step: int, kind: int) -> None:
     """PNG's filters Average (3) and Paeth (4), byte by byte."""
     values, upper = row.tolist(), above.tolist()

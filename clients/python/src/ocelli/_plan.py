@@ -17,14 +17,17 @@ from typing import (
 
 from . import _results
 from ._errors import OcelliError, of_picture
+from ._frame import Frame
 from ._wire import Buffer, Request, Response, form, quoted
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-#: A picture: the path or URL of a file, its bytes, or a binary file.
-Image = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, BinaryIO]
+#: A picture: the path or URL of a file, its bytes, a binary file, or a raw frame.
+Image = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, BinaryIO, Frame]
+#: How pictures are stored: a number of EXIF, or a name; None for the default.
+Orientation = Union[int, str, None]
 #: The parameters of a route, by name.
 Query = Mapping[str, Union[str, int, float, Sequence[Union[str, int]], None]]
 Value = TypeVar("Value")
@@ -88,7 +91,8 @@ SEGMENT = Task("segment", _results.segmented)
 KEYPOINTS = Task("keypoints", _results.pointed)
 # Exact, and a quarter of the text.
 EMBED = Task("embed", _results.embedded, {"encoding": "base64"})
-TASKS = {task.name: task for task in (CLASSIFY, DETECT, SEGMENT, KEYPOINTS, EMBED)}
+READ = Task("read", _results.read)
+TASKS = {task.name: task for task in (CLASSIFY, DETECT, SEGMENT, KEYPOINTS, EMBED, READ)}
 
 # Errors that are one picture's own.
 _PICTURE_CODES = {"invalid_image", "image_too_large", "unsupported_media_type", "body_too_large"}
@@ -110,6 +114,16 @@ def target(route: str, model: Optional[str], version: Optional[str], query: Quer
     return path + route + _encoded(query)
 
 
+def read_query(
+    threshold: Optional[float], find_threshold: Optional[float], top: Optional[int], characters: bool, orientation: Orientation
+) -> Query:
+    """The parameters of `read`."""
+    return {
+        "threshold": threshold, "find_threshold": find_threshold, "top": top, "characters": "true" if characters else None,
+        "orientation": orientation,
+    }
+
+
 def _encoded(query: Query) -> str:
     given = {}
     for name, value in query.items():
@@ -121,12 +135,12 @@ def _encoded(query: Query) -> str:
 
 def is_one(images: object) -> bool:
     """Whether it is one picture, not several. Raises `TypeError` for other values."""
-    if isinstance(images, (str, os.PathLike, bytes, bytearray, memoryview)) or hasattr(images, "read"):
+    if isinstance(images, (str, os.PathLike, bytes, bytearray, memoryview, Frame)) or hasattr(images, "read"):
         return True
     if isinstance(images, Sequence):
         return False
     if hasattr(images, "__array_interface__"):
-        raise TypeError("an array of pixels is no picture: encode it first, for example with Pillow's save(file, \"PNG\")")
+        raise TypeError("an array of pixels is no picture: say what it has with Frame.from_array(array, \"RGB\"), or encode it")
     if hasattr(images, "__iter__"):
         return False
     raise TypeError(f"expected a path, bytes, a binary file, or several of these, found {type(images).__name__}")
@@ -139,6 +153,8 @@ def pictures(images: Union[Image, Iterable[Image]]) -> Iterator[Image]:
 
 def read(image: Image, storage: Mapping[str, Any]) -> Buffer:
     """A picture's bytes. Blocks. `storage` are fsspec's options for URLs."""
+    if isinstance(image, Frame):
+        image = image.data
     if isinstance(image, (bytes, bytearray, memoryview)):
         return image.cast("B") if isinstance(image, memoryview) else image
     if isinstance(image, str) and image.startswith("file:/"):
@@ -155,6 +171,11 @@ def read(image: Image, storage: Mapping[str, Any]) -> Buffer:
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeError("a picture's file must be opened in binary mode: open(name, \"rb\")")
     return data
+
+
+def media_type(image: Image) -> str:
+    """The type that a picture is sent with: files say themselves what they are."""
+    return image.type if isinstance(image, Frame) else "application/octet-stream"
 
 
 # MARK: Requests
@@ -192,7 +213,7 @@ def got(path: str, retries: int, take: Callable[[Any], Value]) -> Plan[Value]:
 def one(task: Task, image: Image, to: str, retries: int) -> Plan[Any]:
     """The answer for one picture."""
     data: Buffer = yield Read(image)
-    response = yield from asked(Request("POST", to, [data], "application/octet-stream"), retries)
+    response = yield from asked(Request("POST", to, [data], media_type(image)), retries)
     return task.read(response.json())
 
 
@@ -214,7 +235,7 @@ def _divided(
     images: Iterator[Image], to: str, retries: int, limits: Limits, taken: Callable[[Response, int], list[Any]]
 ) -> Plan[list[Any]]:
     found: list[Any] = []
-    chunk: list[Buffer] = []
+    chunk: list[tuple[Buffer, str]] = []
     size = 0
     for image in images:
         try:
@@ -228,19 +249,19 @@ def _divided(
         if chunk and (len(chunk) >= limits.parts or size + len(data) > limits.size):
             found += yield from _chunk(chunk, to, retries, limits, taken)
             chunk, size = [], 0
-        chunk.append(data)
+        chunk.append((data, media_type(image)))
         size += len(data)
     found += yield from _chunk(chunk, to, retries, limits, taken)
     return found
 
 
 def _chunk(
-    chunk: Sequence[Buffer], to: str, retries: int, limits: Limits, taken: Callable[[Response, int], list[Any]]
+    chunk: Sequence[tuple[Buffer, str]], to: str, retries: int, limits: Limits, taken: Callable[[Response, int], list[Any]]
 ) -> Plan[list[Any]]:
     """The answers for some pictures in one request; in halves where the server's limits are lower than thought."""
     if not chunk:
         return []
-    body, content_type = ([chunk[0]], "application/octet-stream") if len(chunk) == 1 else form(chunk)
+    body, content_type = ([chunk[0][0]], chunk[0][1]) if len(chunk) == 1 else form(chunk)
     try:
         response = yield from asked(Request("POST", to, body, content_type), retries)
     except OcelliError as error:
@@ -253,7 +274,7 @@ def _chunk(
             if "max_batch" in error.message:
                 limits.parts = max(1, min(limits.parts, middle))
             else:
-                limits.size = max(1, min(limits.size, sum(len(data) for data in chunk) - 1))
+                limits.size = max(1, min(limits.size, sum(len(data) for data, _ in chunk) - 1))
             first = yield from _chunk(chunk[:middle], to, retries, limits, taken)
             return first + (yield from _chunk(chunk[middle:], to, retries, limits, taken))
         # Teaching: none of these could be used; others may be.
@@ -271,9 +292,10 @@ def _chunk(
 def predicted(name: str, version: Optional[str], inputs: object, query: Query, retries: int) -> Plan[_results.PredictResult]:
     """The outputs of a model for its inputs."""
     to = target("predict", name, version, query)
-    if isinstance(inputs, (bytes, bytearray, memoryview, os.PathLike)) or isinstance(inputs, io.IOBase):
-        data: Buffer = yield Read(cast(Image, inputs))
-        request = Request("POST", to, [data], "application/octet-stream")
+    if isinstance(inputs, (bytes, bytearray, memoryview, os.PathLike, io.IOBase, Frame)):
+        image = cast(Image, inputs)
+        data: Buffer = yield Read(image)
+        request = Request("POST", to, [data], media_type(image))
     else:
         body = json.dumps({"inputs": jsonable(inputs)}, allow_nan=False).encode()
         request = Request("POST", to, [body], "application/json")
@@ -282,7 +304,7 @@ def predicted(name: str, version: Optional[str], inputs: object, query: Query, r
 
 
 def jsonable(value: object) -> object:
-    """Inputs as JSON: pictures' bytes as base64, NaN (a missing value) as null, NumPy's arrays as lists.
+    """Inputs as JSON: pictures' bytes as base64, raw frames with their type, NaN (a missing value) as null, NumPy's arrays as lists.
 
     >>> jsonable({"rooms": 3, "area": float("nan"), "picture": b"x"})
     {'rooms': 3, 'area': None, 'picture': {'b64': 'eA=='}}
@@ -291,6 +313,8 @@ def jsonable(value: object) -> object:
         import base64
 
         return {"b64": base64.b64encode(value).decode("ascii")}
+    if isinstance(value, Frame):
+        return {**cast("dict[str, object]", jsonable(value.data)), "type": value.type}
     if isinstance(value, Mapping):
         return {str(name): jsonable(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -326,8 +350,18 @@ def examples(name: str, label: Optional[str], retries: int) -> Plan[list[_result
             return found
 
 
+def search(
+    name: str, image: Image, top: Optional[int], label: Optional[str], query: Query, retries: int
+) -> Plan[_results.SearchResult]:
+    """The examples of a taught model that are nearest to a picture."""
+    to = f"/v1/taught/{quoted(name)}/search" + _encoded({"top": top, "label": label, **query})
+    data: Buffer = yield Read(image)
+    response = yield from asked(Request("POST", to, [data], media_type(image)), retries)
+    return _results.found(response.json(), response.fields.get("x-request-id", ""))
+
+
 def teach(
-    name: str, label: str, images: Iterator[Image], embedder: Optional[str], retries: int, limits: Limits
+    name: str, label: str, images: Iterator[Image], called: Optional[str], embedder: Optional[str], retries: int, limits: Limits
 ) -> Plan[_results.Taught]:
     """A taught model after some examples of a label."""
     path = f"/v1/taught/{quoted(name)}"
@@ -341,7 +375,7 @@ def teach(
         answers.append(response.json())
         return [None] * count
 
-    to = path + "/examples" + _encoded({"label": label})
+    to = path + "/examples" + _encoded({"label": label, "name": called})
     results = yield from _divided(images, to, retries, limits, taken)
     errors = [result for result in results if isinstance(result, OcelliError)]
     if not answers:

@@ -86,6 +86,14 @@ class Keypoint:
 
 
 @dataclasses.dataclass(frozen=True)
+class Point:
+    """A place in pixels of the displayed picture."""
+
+    x: float
+    y: float
+
+
+@dataclasses.dataclass(frozen=True)
 class Detection:
     """A thing that was found."""
 
@@ -95,8 +103,15 @@ class Detection:
     box: Box
     #: Points of the thing (the eyes of a face); None in place of one that was not found.
     keypoints: tuple[Optional[Keypoint], ...]
-    #: The detection as JSON, with the answers of a pipeline's stages.
+    #: The answers of a pipeline's stages by name, as JSON; of a stage that failed ``error`` and ``code``. Empty for a model.
+    stages: Mapping[str, Any]
+    #: The detection as JSON.
     raw: Mapping[str, Any] = dataclasses.field(repr=False, compare=False)
+    #: The corners of a turned box, which `box` surrounds: first the one that is top left before turning, then along the width; empty for
+    #: an upright box.
+    points: tuple[Point, ...] = ()
+    #: The angle of a turned box in radians, clockwise as seen; None for an upright box.
+    angle: Optional[float] = None
 
     @property
     def mask(self) -> Optional[NDArray[numpy.bool_]]:
@@ -151,10 +166,57 @@ class EmbedResult(_Answer):
 
 
 @dataclasses.dataclass(frozen=True)
+class Character:
+    """A character of a line: an entry of the recognizer's dictionary, which may be several code points."""
+
+    text: str
+    confidence: float
+    #: Its corners, in the order of the line's.
+    points: tuple[Point, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A line of text."""
+
+    text: str
+    confidence: float
+    #: The corners, clockwise as seen, the first where reading begins.
+    points: tuple[Point, ...]
+    #: The upright rectangle around them.
+    box: Box
+    #: Its characters, where they were asked for (``characters=True``); otherwise empty. Joined they are `text`.
+    characters: tuple[Character, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class ReadResult(_Answer):
+    """The answer of ``read``: the text of the picture."""
+
+    #: The lines in reading order: those of a row separated by spaces, rows by line feeds.
+    text: str
+    lines: tuple[Line, ...]
+    #: How many regions a limit of the server left unread.
+    skipped: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
 class PredictResult(_Answer):
     """The answer of ``predict``: the model's outputs by name, as in its model.json."""
 
     outputs: Mapping[str, Any]
+
+    def depth(self, name: Optional[str] = None) -> NDArray[numpy.float32]:
+        """The depth of each pixel: a NumPy array of float32, height by width of the displayed picture.
+
+        `name` is the output; it may be left out where only one output is a depth map.
+        """
+        maps = {key: value for key, value in self.outputs.items() if isinstance(value, dict) and {"b64", "min", "max"} <= value.keys()}
+        if name is None and len(maps) == 1:
+            name = next(iter(maps))
+        if name is None or name not in maps:
+            raise KeyError(f"expected the name of a depth map ({', '.join(maps) or 'the model has none'}), found {name!r}")
+        return _pixels.decoded_depth(maps[name])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -214,6 +276,29 @@ class Example:
     new: bool
     #: In lists: when it was taught, as ISO 8601 has it; otherwise empty.
     added: str = ""
+    #: In lists: your own name for it; None without one.
+    name: Optional[str] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Near:
+    """An example that a search found."""
+
+    id: str
+    label: str
+    #: Your own name for it; None without one.
+    name: Optional[str]
+    #: The cosine of its embedding with the picture's, from -1 to 1.
+    similarity: float
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchResult:
+    """The examples of a taught model that are nearest to a picture, the nearest first."""
+
+    examples: tuple[Near, ...]
+    request_id: str
+    raw: Mapping[str, Any] = dataclasses.field(repr=False, compare=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -236,7 +321,7 @@ class Taught:
     raw: Mapping[str, Any] = dataclasses.field(repr=False, compare=False)
 
 
-Result = Union[ClassifyResult, DetectResult, SegmentResult, KeypointsResult, EmbedResult, PredictResult]
+Result = Union[ClassifyResult, DetectResult, SegmentResult, KeypointsResult, EmbedResult, ReadResult, PredictResult]
 
 # MARK: From JSON
 
@@ -270,11 +355,27 @@ def classified(answer: Mapping[str, Any]) -> ClassifyResult:
         **_base(answer), classifications=found, distance=answer.get("distance"), known=answer.get("known"))
 
 
+#: The members that a detection has itself; an object under another name is the answer of a stage.
+_OWN = frozenset(("index", "label", "confidence", "box", "points", "angle", "keypoints", "mask"))
+
+
+def _stages(one: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: said for name, said in one.items() if name not in _OWN and isinstance(said, dict)}
+
+
+def _box(box: Mapping[str, Any]) -> Box:
+    return Box(*(float(box[name]) for name in ("x", "y", "width", "height")))
+
+
+def _corners(points: Any) -> tuple[Point, ...]:
+    return tuple(Point(float(point["x"]), float(point["y"])) for point in points or ())
+
+
 def detected(answer: Mapping[str, Any]) -> DetectResult:
     return DetectResult(**_base(answer), detections=tuple(
         Detection(
-            str(one.get("label", "")), int(one["index"]), float(one["confidence"]),
-            Box(*(float(one["box"][name]) for name in ("x", "y", "width", "height"))), _keypoints(one.get("keypoints")), one)
+            str(one.get("label", "")), int(one["index"]), float(one["confidence"]), _box(one["box"]), _keypoints(one.get("keypoints")),
+            _stages(one), one, _corners(one.get("points")), one.get("angle"))
         for one in answer["detections"]))
 
 
@@ -289,6 +390,14 @@ def pointed(answer: Mapping[str, Any]) -> KeypointsResult:
 
 def embedded(answer: Mapping[str, Any]) -> EmbedResult:
     return EmbedResult(**_base(answer), embedding=_pixels.decoded_vector(answer["embedding"]))
+
+
+def read(answer: Mapping[str, Any]) -> ReadResult:
+    return ReadResult(**_base(answer), text=str(answer["text"]), skipped=int(answer.get("skipped", 0)), lines=tuple(
+        Line(
+            str(one["text"]), float(one["confidence"]), _corners(one["points"]), _box(one["box"]),
+            tuple(Character(str(each["text"]), float(each["confidence"]), _corners(each["points"])) for each in one.get("characters") or ()))
+        for one in answer["lines"]))
 
 
 def predicted(answer: Mapping[str, Any]) -> PredictResult:
@@ -315,7 +424,13 @@ def evaluation(answer: Optional[Mapping[str, Any]]) -> Optional[Evaluation]:
 
 
 def examples(answer: Mapping[str, Any]) -> list[Example]:
-    return [Example(str(one["id"]), str(one["label"]), False, str(one.get("added", ""))) for one in answer["examples"]]
+    return [Example(str(one["id"]), str(one["label"]), False, str(one.get("added", "")), one.get("name")) for one in answer["examples"]]
+
+
+def found(answer: Mapping[str, Any], request_id: str) -> SearchResult:
+    return SearchResult(
+        tuple(Near(str(one["id"]), str(one["label"]), one.get("name"), float(one["similarity"])) for one in answer["examples"]), request_id,
+        answer)
 
 
 def taught(answers: list[Mapping[str, Any]], errors: list[OcelliError]) -> Taught:

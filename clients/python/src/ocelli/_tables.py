@@ -34,12 +34,21 @@ def _detections(result: Any) -> dict[str, Any]:
     return {"detections": [
         {
             "label": one.label, "index": one.index, "confidence": one.confidence, "box": dataclasses.asdict(one.box),
+            "points": [dataclasses.asdict(point) for point in one.points], "angle": one.angle,
             "keypoints": _points(one.keypoints), "mask": one.raw.get("mask"),
         } for one in result.detections]}
 
 
 def _segments(result: Any) -> dict[str, Any]:
     return {"segments": [dataclasses.asdict(one) for one in result.segments], "mask": result.png}
+
+
+def _lines(result: Any) -> dict[str, Any]:
+    return {"text": result.text, "lines": [
+        {
+            "text": one.text, "confidence": one.confidence, "points": [dataclasses.asdict(point) for point in one.points],
+            "box": dataclasses.asdict(one.box),
+        } for one in result.lines]}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,17 +60,21 @@ class Kind:
 
 
 _FOUND = {"label": "string", "index": "int32", "confidence": "double"}
+_BOX = {name: "double" for name in ("x", "y", "width", "height")}
+_CORNERS = [{"x": "double", "y": "double"}]
 _POINTS = [{"name": "string", "x": "double", "y": "double", "confidence": "double"}]
 #: By the task's name. A list stands for a list of what is in it, a dictionary for a structure.
 KINDS: Mapping[str, Kind] = {
     "classify": Kind({"classifications": [_FOUND]}, _classifications),
     "detect": Kind(
         {"detections": [{
-            **_FOUND, "box": {name: "double" for name in ("x", "y", "width", "height")}, "keypoints": _POINTS,
+            **_FOUND, "box": _BOX, "points": _CORNERS, "angle": "double", "keypoints": _POINTS,
             "mask": {"size": ["int32"], "counts": "string"}}]}, _detections),
     "segment": Kind({"segments": [{"label": "string", "index": "int32", "area": "int64"}], "mask": "binary"}, _segments),
     "keypoints": Kind({"keypoints": _POINTS}, lambda result: {"keypoints": _points(result.keypoints)}),
     "embed": Kind({"embedding": ["float"]}, lambda result: {"embedding": result.embedding}),
+    "read": Kind(
+        {"text": "string", "lines": [{"text": "string", "confidence": "double", "points": _CORNERS, "box": _BOX}]}, _lines),
 }
 
 

@@ -73,6 +73,11 @@ def embed(frame: Any, models: Models = None, *, column: str = "bytes", keep: boo
     return _mapped("embed", frame, models, column, keep, arguments)
 
 
+def read(frame: Any, models: Models = None, *, column: str = "bytes", keep: bool = False, **arguments: Any) -> Any:
+    """As `classify`; adds ``text`` and ``lines``."""
+    return _mapped("read", frame, models, column, keep, arguments)
+
+
 def meta(task: str, frame: Any, *, column: str = "bytes", keep: bool = False) -> Any:
     """An empty frame with a task's columns, which Dask wants as ``meta``."""
     added = _tables.columns(task)
@@ -81,4 +86,4 @@ def meta(task: str, frame: Any, *, column: str = "bytes", keep: bool = False) ->
     return _with(empty, {name: [] for name in added}, column, keep, added)
 
 
-__all__ = ["classify", "detect", "embed", "keypoints", "meta", "segment"]
+__all__ = ["classify", "detect", "embed", "keypoints", "meta", "read", "segment"]

@@ -5,7 +5,7 @@
 
 The actors of a machine share one daemon (`ocelli.LocalDaemon`): a model is loaded once a machine, however many actors there are. Two or
 three actors keep it busy. Each class adds columns: `Classify` adds ``classifications``, `Detect` ``detections``, `Segment` ``segments`` and
-``mask`` (PNG), `Keypoints` ``keypoints``, `Embed` ``embedding``; and all ``error``, null or the sentence of a picture that failed.
+``mask`` (PNG), `Keypoints` ``keypoints``, `Embed` ``embedding``, `Read` ``text`` and ``lines``; and all ``error``, null or the sentence of a picture that failed.
 """
 
 from __future__ import annotations
@@ -85,4 +85,10 @@ class Embed(_Actor):
     _task = "embed"
 
 
-__all__ = ["Classify", "Detect", "Embed", "Keypoints", "Segment"]
+class Read(_Actor):
+    """Adds ``text``, and ``lines``: a list of ``text``, ``confidence``, ``points``, ``box``."""
+
+    _task = "read"
+
+
+__all__ = ["Classify", "Detect", "Embed", "Keypoints", "Read", "Segment"]

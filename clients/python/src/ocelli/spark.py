@@ -64,6 +64,11 @@ def embed(models: Models = None, *, column: str = "content", keep: bool = False,
     return _mapping("embed", models, column, keep, arguments)
 
 
+def read(models: Models = None, *, column: str = "content", keep: bool = False, **arguments: Any) -> Callable[[Batches], Batches]:
+    """As `classify`; adds ``text`` and ``lines``."""
+    return _mapping("read", models, column, keep, arguments)
+
+
 def schema(task: str, frame: Any, *, column: str = "content", keep: bool = False) -> Any:
     """The schema of a frame with a task's columns, for ``mapInArrow``."""
     from pyspark.sql import types
@@ -84,4 +89,4 @@ def schema(task: str, frame: Any, *, column: str = "content", keep: bool = False
     return types.StructType(fields + [types.StructField(name, spark_type(kind)) for name, kind in added.items()])
 
 
-__all__ = ["classify", "detect", "embed", "keypoints", "schema", "segment"]
+__all__ = ["classify", "detect", "embed", "keypoints", "read", "schema", "segment"]

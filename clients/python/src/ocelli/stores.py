@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 #: The names of pictures end so.
-ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".heic", ".heif", ".avif", ".tif", ".tiff", ".gif", ".bmp", ".jxl")
+ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".heic", ".heif", ".avif", ".tif", ".tiff", ".gif", ".bmp", ".jxl", ".pbm", ".pgm", ".ppm", ".pnm", ".pam")
 
 
 def _fsspec() -> Any:

@@ -1,12 +1,13 @@
 internal import ImagePipeline
 internal import Observations
 
-/// The picture that a stage gets for a detection: a part of the picture's pixels, or an aligned face.
+/// The picture that a stage gets for a detection: a part of the picture's pixels, an aligned face, or a turned box that
+/// was made upright.
 struct FindCrop: Sendable {
     let image: EncodedImage
-    /// The part of the picture; nil for an aligned face.
+    /// The part of the picture; nil for an aligned crop.
     let place: PicturePlace?
-    /// The transform from the picture to an aligned face.
+    /// The transform from the picture to an aligned crop.
     let alignment: SimilarityTransform?
     /// The visible part, in pixels of the picture.
     let box: PictureMap.Rectangle
@@ -20,13 +21,12 @@ struct FindCrop: Sendable {
     ) throws(InferenceError) {
         let crop = stage.description.crop
         do throws(ImageError) {
-            if crop.alignsFivePoints {
-                let side = crop.side ?? stage.model.squareSide ?? 112
-                guard let transform = Self.transform(found, side: side) else { throw .corrupt(Self.noPoints) }
-                let face = try picture.pixels.aligned(by: transform, width: side, height: side, maxPixels: maxPixels)
-                image = EncodedImage(face, time: UInt64(Double(side * side) * Self.timeOfPixel))
+            if let (transform, size) = try Self.alignment(stage, of: found) {
+                let aligned = try picture.pixels.aligned(
+                    by: transform, width: size.width, height: size.height, maxPixels: maxPixels)
+                image = EncodedImage(aligned, time: UInt64(Double(size.width * size.height) * Self.timeOfPixel))
                 (place, alignment) = (nil, transform)
-                box = Self.seen(by: transform, side: side)
+                box = Self.seen(by: transform, size)
                 return
             }
             let cropBox = Self.roundedBox(found.box).grown(by: crop.margin, isSquare: crop.isSquare)
@@ -50,6 +50,27 @@ struct FindCrop: Sendable {
         func rounded(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }
         let x = rounded(box.x), y = rounded(box.y)
         return PictureBox(x: x, y: y, width: rounded(box.x + box.width) - x, height: rounded(box.y + box.height) - y)
+    }
+
+    /// The transform to an aligned crop, and its size; nil for a part of the picture.
+    private static func alignment(
+        _ stage: Pipeline.Stage, of found: ObservationResult.Found
+    ) throws(ImageError) -> (SimilarityTransform, ImageSize)? {
+        let crop = stage.description.crop
+        switch crop.alignment {
+        case nil: return nil
+        case .fivePoints:
+            let side = crop.side ?? stage.model.squareSide ?? 112
+            guard let transform = transform(found, side: side) else { throw .corrupt(noPoints) }
+            return (transform, ImageSize(width: side, height: side))
+        case .box:
+            guard let turned = found.turned else { throw .corrupt("the find has no turned box") }
+            guard let upright = UprightCrop(turned.box, margin: crop.margin, isSquare: crop.isSquare) else {
+                throw .corrupt(
+                    "the find's box is no crop: it has no area, or a side of more than \(UprightCrop.longest) pixels")
+            }
+            return (upright.transform, upright.size)
+        }
     }
 
     private static let noPoints = "the find cannot be aligned: not all of its five points were found"
@@ -96,22 +117,32 @@ struct FindCrop: Sendable {
         case .detections(let found):
             result.content = .detections(
                 found.map { one in
-                    ObservationResult.Found(
+                    // A box in a crop that was turned is turned in the picture.
+                    let turned = one.turned?.moved(turn: -alignment.angle) { alignment.source(edge: $0) }
+                    return ObservationResult.Found(
                         index: one.index, label: one.label, confidence: one.confidence,
-                        box: Self.around(one.box, alignment), keypoints: one.keypoints?.map(place), mask: nil)
+                        box: turned.map { $0.around() } ?? Self.around(one.box, alignment),
+                        turned: turned, keypoints: one.keypoints?.map(place), mask: nil)
                 })
         case .keypoints(let points): result.content = .keypoints(points.map(place))
+        case .text(let page):
+            result.content = .text(
+                page.moved { point in
+                    let place = alignment.source(PicturePoint(x: point.x - 0.5, y: point.y - 0.5))
+                    return PlanePoint(x: place.x + 0.5, y: place.y + 0.5)
+                })
         case .mask, .embedding: break
         }
         return result
     }
 
-    /// The rectangle of the picture that contains an aligned square, which may be rotated in it.
-    private static func seen(by transform: SimilarityTransform, side: Int) -> PictureMap.Rectangle {
-        around(PictureMap.Rectangle(x: 0, y: 0, width: Double(side), height: Double(side)), transform)
+    /// The rectangle of the picture that contains an aligned crop, which may be rotated in it.
+    private static func seen(by transform: SimilarityTransform, _ size: ImageSize) -> PictureMap.Rectangle {
+        around(
+            PictureMap.Rectangle(x: 0, y: 0, width: Double(size.width), height: Double(size.height)), transform)
     }
 
-    /// The smallest rectangle of the picture that contains a rectangle of the aligned face. The transform's points are
+    /// The smallest rectangle of the picture that contains a rectangle of the aligned crop. The transform's points are
     /// centers of pixels.
     private static func around(
         _ box: PictureMap.Rectangle, _ transform: SimilarityTransform
@@ -128,7 +159,10 @@ struct FindCrop: Sendable {
 extension Model {
     /// The side of its input if that is a square; otherwise nil.
     fileprivate var squareSide: Int? {
-        imageSpec.flatMap { $0.width == $0.height ? $0.width : nil }
+        imageSpec.flatMap { spec in
+            let size = spec.openSize?.usual ?? ImageSize(width: spec.width, height: spec.height)
+            return size.width == size.height ? size.width : nil
+        }
     }
 }
 

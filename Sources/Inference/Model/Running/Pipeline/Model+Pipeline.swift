@@ -47,22 +47,24 @@ extension Model {
             detector: pipeline?.detector ?? self, pipeline: pipeline, request: request, options: options, slot: slot)
     }
 
+    /// The results of a request that holds a picture's pixels, for one picture after the other.
     func outcomes(
-        of images: [EncodedImage], by request: PipelineRequest
+        of images: [EncodedImage], in slot: Slot,
+        by result: (EncodedImage) async throws(InferenceError) -> ObservationResult
     ) async -> [Result<ObservationResult, InferenceError>] {
         var outcomes: [Result<ObservationResult, InferenceError>] = []
         for image in images {
             do throws(InferenceError) {
-                outcomes.append(.success(try await request.result(image)))
+                outcomes.append(.success(try await result(image)))
             } catch {
                 outcomes.append(.failure(error))
             }
         }
-        if pipeline != nil { ends(outcomes.map { (try? $0.get())?.times }, in: request.slot) }
+        if pipeline != nil || reader != nil { ends(outcomes.map { (try? $0.get())?.times }, in: slot) }
         return outcomes
     }
 
-    /// Counts requests of a pipeline; its models count their own inferences.
+    /// Counts requests of a pipeline or a reader; its models count their own inferences.
     private func ends(_ times: [StageTimes?], in slot: Slot) {
         let now = MonotonicInstant.now
         lastUse.store(now.nanoseconds, ordering: .relaxed)

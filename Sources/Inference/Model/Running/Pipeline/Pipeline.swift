@@ -116,7 +116,12 @@ struct PipelineCheck {
         }
         labels(stage.classes, of: parent, at: "\(stage.path).classes")
         guard case .boxes(let boxes)? = parent.observationOutput(for: .detect)?.kind else { return }
-        if stage.crop.alignsFivePoints {
+        if stage.crop.alignment == .box, !boxes.decoding.hasAngles {
+            problems.add(
+                "\(stage.path).crop.align",
+                "\"box\" needs finds with turned boxes: \"\(parent.description.name)\" gives upright ones")
+        }
+        if stage.crop.alignment == .fivePoints {
             let count = boxes.keypoints?.skeleton.names.count ?? 0
             if count != 5 {
                 problems.add(

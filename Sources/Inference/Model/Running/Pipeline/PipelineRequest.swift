@@ -63,11 +63,10 @@ struct PipelineRequest: Sendable {
 
     var maxPixels: Int { detector.pictureInput()?.pipeline.limits.maxPixels ?? .max }
 
-    /// The options for parts of the decoded picture: framing and orientation apply to the detector only.
+    /// The options for parts of the decoded picture: framing applies to the detector only.
     var stageOptions: PredictionOptions {
         var options = options
         options.cropAndScale = nil
-        options.ignoresOrientation = false
         return options
     }
 
@@ -82,8 +81,6 @@ struct PipelineRequest: Sendable {
     ) async throws(InferenceError) -> PreprocessedImage {
         let (picture, _) = try await hold(image)
         if way.isEmpty {
-            var options = options
-            options.ignoresOrientation = false
             return try await detector.preprocess(lowPriority: EncodedImage(picture.pixels, time: 0), options: options)
         }
         guard case .detections(var found) = try await detections(in: picture).content else {
@@ -121,8 +118,6 @@ struct PipelineRequest: Sendable {
     func detections(in picture: HeldPicture) async throws(InferenceError) -> ObservationResult {
         let size = picture.size
         guard let tiles = pipeline?.description.tiles else {
-            var options = options
-            options.ignoresOrientation = false
             let time = UInt64(clamping: size.width &* size.height)
             return try await detector.observation(
                 of: EncodedImage(picture.pixels, time: time), request: asked, options: options, slot: slot)
@@ -135,7 +130,6 @@ struct PipelineRequest: Sendable {
         let results = try await Parallel.results(windows.count, width: detector.instances) {
             (index) throws(InferenceError) in
             var options = options
-            options.ignoresOrientation = false
             options.place = PicturePlace(window: windows[index], size: size)
             let time = UInt64(clamping: windows[index].width &* windows[index].height)
             return try await detector.observation(
@@ -161,12 +155,18 @@ struct PipelineRequest: Sendable {
             request.needsAll ? BoxDecoder.maximumCandidates : min(request.top ?? .max, boxes.decoding.maxDetections)
         let kept: [Int]
         do throws(ObservationError) {
-            kept = try Suppression.survivors(
-                of: order.map { Box($0.box) },
-                labels: boxes.decoding.suppression == .all ? nil : order.map { Int32(truncatingIfNeeded: $0.index) },
-                iou: asked.iou ?? boxes.decoding.iou,
-                maximum: maximum == .max ? .max : maximum + (request.needsAll ? 1 : 0),
-                isCancelled: { isStopped })
+            let labels =
+                boxes.decoding.suppression == .all ? nil : order.map { Int32(truncatingIfNeeded: $0.index) }
+            let iou = asked.iou ?? boxes.decoding.iou
+            let most = maximum == .max ? .max : maximum + (request.needsAll ? 1 : 0)
+            let turned = order.compactMap { $0.turned?.box }
+            kept =
+                boxes.decoding.hasAngles && turned.count == order.count
+                ? try TurnedSuppression.survivors(
+                    of: turned, labels: labels, iou: iou, maximum: most, isCancelled: { isStopped })
+                : try Suppression.survivors(
+                    of: order.map { Box($0.box) }, labels: labels, iou: iou, maximum: most,
+                    isCancelled: { isStopped })
         } catch {
             throw .stopped(at: .postprocess)
         }
@@ -176,7 +176,7 @@ struct PipelineRequest: Sendable {
                 reason: "there are more than \(maximum) detections, and none may be missing: ask for a higher one")
         }
         result.content = .detections(kept.map { order[$0] })
-        times.queue = result.times.queue
+        (times.load, times.queue) = (result.times.load, result.times.queue)
         times.postprocess &+= MonotonicInstant.now.nanoseconds(since: start)
         result.times = times
         return result.seenWhole(of: size)
