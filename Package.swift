@@ -245,8 +245,8 @@ let package = Package(
         .executableTarget(
             name: "ocelli",
             dependencies: [
-                "CConfinedCodecs", "ConfinedDecoding", "InferenceService", "JSON", "LoadGenerator", "Settings",
-                "SystemSupport", "Tools",
+                "CConfinedCodecs", "CSystem", "ConfinedDecoding", "InferenceService", "JSON", "LoadGenerator",
+                "Settings", "SystemSupport", "Tools",
             ],
             swiftSettings: strict,
             linkerSettings: findEngine + carryRuntime),

@@ -11,6 +11,16 @@ void csys_release_free_memory(void) {
 #endif
 }
 
+void csys_bound_free_memory(size_t mapped, size_t kept) {
+#if defined(__GLIBC__)
+    // Either call also ends the adaptation of both sizes, which grow to 32 and 64 MiB.
+    mallopt(M_MMAP_THRESHOLD, (int)mapped);
+    mallopt(M_TRIM_THRESHOLD, (int)kept);
+#else
+    (void)mapped, (void)kept;
+#endif
+}
+
 uint64_t csys_random(void) {
     uint64_t value = 0;
     if (getrandom(&value, sizeof value, GRND_NONBLOCK) == sizeof value) return value;

@@ -1,3 +1,4 @@
+internal import CSystem
 internal import ConfinedDecoding
 internal import Dispatch
 internal import Glibc
@@ -15,6 +16,9 @@ enum Ocelli {
         // Before any thread reads the environment: otherwise newer versions of ONNX Runtime would send and write
         // telemetry.
         setenv("ORT_DISABLE_TELEMETRY", "1", 1)
+        // Before other threads start. By default glibc raises these sizes with each large block that is freed: a reader
+        // of pages of many sizes then held 650 MiB of free blocks (Benchmarks/results/2026-12-01-read.md).
+        csys_bound_free_memory(4 << 20, 16 << 20)
         // This forks, which is not allowed in a process with Swift threads.
         if CommandLine.arguments.dropFirst().first == DecodeCommand.name { Terminal.exit(DecodeCommand.serve()) }
         ConfinedDecoder.shared.use(program: "/proc/self/exe")

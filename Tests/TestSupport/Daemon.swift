@@ -175,6 +175,8 @@ public final class Daemon: Sendable {
     public var threads: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task").count) ?? -1 }
     /// Resident memory in KiB.
     public var residentKiB: Int { status("VmRSS:") }
+    /// The anonymous resident memory in KiB.
+    public var anonymousKiB: Int { status("RssAnon:") }
     /// The maximum of resident memory so far, in KiB.
     public var maximumResidentKiB: Int { status("VmHWM:") }
 

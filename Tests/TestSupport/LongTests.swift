@@ -12,6 +12,12 @@ public enum LongTests {
     /// The reason of a skipped test.
     public static let absence = "takes long: `make test-all` runs it"
 
+    /// True if tests with clusters of Ray, Spark and Dask run: with all long tests, unless TEST_CLUSTERS is `no`.
+    public static let haveClusters = areEnabled && ProcessInfo.processInfo.environment["TEST_CLUSTERS"] != "no"
+
+    /// The reason of a skipped test with clusters.
+    public static let clusterAbsence = "takes minutes: `make test-all` and .ci/nightly run it"
+
     /// The number of repetitions of a test that finds failures by chance.
     public static func times(_ short: Int, long: Int) -> Int { areEnabled && form != "once" ? long : short }
 

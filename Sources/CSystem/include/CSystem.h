@@ -259,6 +259,10 @@ static inline int64_t csys_wall_seconds(void) {
 /// Returns unused memory held by malloc to the kernel. Walks all arenas, which takes some milliseconds.
 void csys_release_free_memory(void);
 
+/// Bounds the unused memory that malloc holds. Blocks of `mapped` bytes and more return to the kernel when they are freed; each
+/// arena keeps at most about `kept` free bytes at its end. Both are below 2^31. Call it before other threads start.
+void csys_bound_free_memory(size_t mapped, size_t kept);
+
 /// True if the processor can multiply bytes and add the products to 32 bits (AVX-512 VNNI, AVX-VNNI).
 int csys_has_vnni(void);
 

@@ -26,7 +26,7 @@ struct PythonPackageTests {
 
     @Test(
         "each documented bulk example of the Python package passes its test",
-        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.haveClusters, Comment(rawValue: LongTests.clusterAbsence)),
         .enabled(if: PythonClients.isBulkAvailable, Comment(rawValue: PythonClients.bulkAbsence)),
         arguments: [
             "test_ray", "test_ray_on_three_nodes_with_workers_and_the_daemon_killed", "test_spark", "test_dask",

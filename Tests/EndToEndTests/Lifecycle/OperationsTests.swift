@@ -123,7 +123,7 @@ struct OperationsTests {
     /// With 20 kills: the arguments are in Tests/Operations/README.md.
     @Test(
         "on three simulated machines with a worker, a daemon and a driver killed, each picture has one answer",
-        .enabled(if: LongTests.areEnabled, Comment(rawValue: LongTests.absence)),
+        .enabled(if: LongTests.haveClusters, Comment(rawValue: LongTests.clusterAbsence)),
         .enabled(if: PythonClients.isBulkAvailable, Comment(rawValue: PythonClients.bulkAbsence)),
         .enabled(if: geteuid() == 0 && Shell.has("unshare") && Shell.has("ip"), "needs root, unshare and ip"),
         arguments: ["ray", "spark"])

@@ -36,8 +36,8 @@ package struct LoadPlan: Sendable {
         configuration = plan.configuration
         // Those of a reader are answers of all networks together.
         configuration.comparesGoldens = false
-        // Pages have any size, lines a few widths.
-        configuration.engineRequest.savesMemory = part == .find
+        // Pages and lines have any size.
+        configuration.engineRequest.savesMemory = true
         if isChecked { configuration.loadCheck = nil }
     }
 
