@@ -76,4 +76,28 @@ import Testing
             }
         }
     }
+
+    /// By hand, from the specification of the encoding.
+    @Test("fields are encoded as the specification says, negative numbers and packed ones too")
+    func fieldsAreWritten() {
+        #expect(ProtobufWriter.field(1, integer: 150) == [0x08, 0x96, 0x01])
+        #expect(ProtobufWriter.field(2, "testing") == [0x12, 0x07] + Array("testing".utf8))
+        #expect(ProtobufWriter.field(6, integers: [3, 270, 86942]) == [0x32, 6, 0x03, 0x8E, 0x02, 0x9E, 0xA7, 0x05])
+        #expect(ProtobufWriter.field(1, integer: -1) == [0x08] + [UInt8](repeating: 0xFF, count: 9) + [0x01])
+        #expect(ProtobufWriter.field(200, float: -2) == [0xC5, 0x0C, 0, 0, 0, 0xC0])
+        #expect(ProtobufWriter.field(1, floats: [1, 0.5]) == [0x0A, 8, 0, 0, 0x80, 0x3F, 0, 0, 0, 0x3F])
+        #expect(ProtobufWriter.field(1, doubles: [1]) == [0x0A, 8, 0, 0, 0, 0, 0, 0, 0xF0, 0x3F])
+    }
+
+    @Test("a message of parts has the bytes of the same message written from inside out")
+    func partsAreWrittenInOnePass() {
+        let text = ProtobufWriter.field(3, String(repeating: "x", count: 200)), numbers: [Float] = [1, -2, 3, 4]
+        let inner = text + ProtobufWriter.field(4, floats: numbers[1...2])
+        let expected =
+            text + ProtobufWriter.field(300, inner + ProtobufWriter.field(2, inner)) + ProtobufWriter.field(1, [])
+        let leaves: [ProtobufPart] = [.fields(text), .floats(4, numbers[1...2])]
+        #expect(
+            ProtobufPart.bytes([.fields(text), .message(300, leaves + [.message(2, leaves)]), .message(1, [])])
+                == expected)
+    }
 }

@@ -36,7 +36,7 @@ internal import WireFormats
                 "/v1/models/\(name)/versions/{version}/classify", "/v1/models/\(name)/openapi.json",
                 "/v1/taught/\(name)",
                 "/v1/taught/\(name)/examples", "/v1/taught/\(name)/examples/{id}", "/v1/taught/\(name)/classes",
-                "/v1/taught/\(name)/search",
+                "/v1/taught/\(name)/search", "/v1/taught/\(name)/export",
                 "/v1/taught/\(name)/versions/{version}/serve",
             ])
         #expect(document["openapi"] as? String == "3.1.0")

@@ -30,7 +30,7 @@ import Testing
             ("/v2/models/m/infer", [.infer]), ("/metrics", [.read]), ("/v1/models", [.read]), ("/v2", [.read]),
             ("/v1/taught", [.read]), ("/v1/taught/m/classes", [.teach]), ("/v1/taught/m/examples/1", [.teach]),
             ("/v1/taught/m/examples", [.teach]), ("/v1/taught/m/versions/1/serve", [.teach]),
-            ("/v1/taught/m/search", [.teach]),
+            ("/v1/taught/m/search", [.teach]), ("/v1/taught/m/export", [.teach]),
             ("/v2/models/m", [.read]), ("/v2/models/stats", [.read]), ("/openapi.json", [.read]),
             ("/v2/repository/index", [.admin]), ("/v2/repository/models/m/load", [.admin]),
             ("/v2/repository/models/m/unload", [.admin]),

@@ -1,3 +1,5 @@
+internal import FileFormats
+
 /// A Core ML file of the part before the updatable one: all but the last model of a pipeline, and the layers of a
 /// network before the first trained one. It has the inputs of the whole file.
 struct FeatureModel {
@@ -37,18 +39,18 @@ struct FeatureModel {
             output = feature(.double, shape: [neighbors.dimension])
         }
         guard !prefix.isEmpty else { return try model(inputsOf: outer, output, type, body) }
-        let models = (prefix + [try model(inputsOf: last, output, type, body)]).flatMap { MessageWriter.field(1, $0) }
+        let models = (prefix + [try model(inputsOf: last, output, type, body)]).flatMap { ProtobufWriter.field(1, $0) }
         return try model(inputsOf: outer, output, .pipeline, models)
     }
 
     /// The layers, preprocessing and mappings of the network unchanged, and a layer that produces the output.
     private func layers(before network: UpdatableNetwork) throws(Problem) -> [UInt8] {
         let edit = try MessageEdit(specification.body)
-        let linear = MessageWriter.field(1, float: 1)
+        let linear = ProtobufWriter.field(1, float: 1)
         let layer =
-            MessageWriter.field(1, name) + MessageWriter.field(2, network.featureBlob) + MessageWriter.field(3, name)
-            + MessageWriter.field(TrainableLayerDefinition.Kind.activation, MessageWriter.field(5, linear))
-        return edit.raw([1], maximum: network.firstLayer) + MessageWriter.field(1, layer) + edit.raw([2, 5, 6])
+            ProtobufWriter.field(1, name) + ProtobufWriter.field(2, network.featureBlob) + ProtobufWriter.field(3, name)
+            + ProtobufWriter.field(TrainableLayerDefinition.Kind.activation, ProtobufWriter.field(5, linear))
+        return edit.raw([1], maximum: network.firstLayer) + ProtobufWriter.field(1, layer) + edit.raw([2, 5, 6])
     }
 
     /// A model that concatenates all inputs.
@@ -59,17 +61,17 @@ struct FeatureModel {
             guard let count = input.type.numberCount ?? (inputs.count == 1 ? dimension : nil) else {
                 throw Problem("input \"\(input.name.prefix(100))\" has an open number of values")
             }
-            columns += MessageWriter.field(
-                1, MessageWriter.field(1, input.name) + MessageWriter.field(2, integer: count))
+            columns += ProtobufWriter.field(
+                1, ProtobufWriter.field(1, input.name) + ProtobufWriter.field(2, integer: count))
         }
         return columns
     }
 
     private func feature(_ type: ArrayFeature.DataType, shape: [Int]) -> [UInt8] {
         let array =
-            (shape.isEmpty ? [] : MessageWriter.field(1, integers: shape))
-            + MessageWriter.field(2, integer: type.rawValue)
-        return MessageWriter.field(1, name) + MessageWriter.field(3, MessageWriter.field(5, array))
+            (shape.isEmpty ? [] : ProtobufWriter.field(1, integers: shape))
+            + ProtobufWriter.field(2, integer: type.rawValue)
+        return ProtobufWriter.field(1, name) + ProtobufWriter.field(3, ProtobufWriter.field(5, array))
     }
 
     private func model(inputsOf source: Bytes, _ output: [UInt8], _ type: ModelType, _ body: [UInt8]) throws(Problem)
@@ -78,8 +80,8 @@ struct FeatureModel {
         let description = try MessageEdit(source).content(2) ?? .empty
         let inputs = try MessageEdit(description).raw([1])
         let version = try ModelSpecification(outer).version
-        return MessageWriter.field(1, integer: version)
-            + MessageWriter.field(2, inputs + MessageWriter.field(10, output))
-            + MessageWriter.field(type.rawValue, body)
+        return ProtobufWriter.field(1, integer: version)
+            + ProtobufWriter.field(2, inputs + ProtobufWriter.field(10, output))
+            + ProtobufWriter.field(type.rawValue, body)
     }
 }

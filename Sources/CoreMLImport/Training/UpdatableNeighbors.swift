@@ -1,3 +1,5 @@
+internal import FileFormats
+
 /// A nearest neighbors classifier that grows by the examples of an update (NearestNeighbors.proto).
 struct UpdatableNeighbors: Sendable {
     let dimension: Int
@@ -35,16 +37,16 @@ struct UpdatableNeighbors: Sendable {
                     "example \(index + 1) has \(example.features.count) numbers: expected \(dimension) (numberOfDimensions)"
                 )
             }
-            rows += MessageWriter.field(2, MessageWriter.field(1, floats: example.features))
+            rows += ProtobufWriter.field(2, ProtobufWriter.field(1, floats: example.features))
             switch example.target {
-            case .label(.string(let text)) where !hasIntegerLabels: labels += MessageWriter.field(1, text)
+            case .label(.string(let text)) where !hasIntegerLabels: labels += ProtobufWriter.field(1, text)
             case .label(.int64(let number)) where hasIntegerLabels: numbers.append(Int(number))
             default:
                 throw Problem(
                     "example \(index + 1): expected a label that is \(hasIntegerLabels ? "an integer" : "a string")")
             }
         }
-        if hasIntegerLabels { labels = MessageWriter.field(1, integers: numbers) }
+        if hasIntegerLabels { labels = ProtobufWriter.field(1, integers: numbers) }
         let (field, added) = (hasIntegerLabels ? 101 : 100, labels)
         return { [rows] (old) throws(Problem) in
             var edit = try MessageEdit(old)
@@ -52,7 +54,7 @@ struct UpdatableNeighbors: Sendable {
             if edit.has(field) {
                 try edit.change(field) { (list) throws(Problem) in list.elements() + added }
             } else {
-                edit.append(MessageWriter.field(field, added))
+                edit.append(ProtobufWriter.field(field, added))
             }
             return edit.result
         }

@@ -1,3 +1,5 @@
+internal import FileFormats
+
 /// A network with updatable layers: the chain from the first of them to the loss, and the training parameters of the
 /// file.
 struct UpdatableNetwork: Sendable {
@@ -197,7 +199,7 @@ struct UpdatableNetwork: Sendable {
     /// WeightParams with other values, always as 32-bit floats.
     private static func weights(_ old: Bytes, _ numbers: ArraySlice<Double>) throws(Problem) -> [UInt8] {
         var edit = try MessageEdit(old)
-        edit.replace([1, 2], with: MessageWriter.field(1, floats: numbers.map { Float($0) }))
+        edit.replace([1, 2], with: ProtobufWriter.field(1, floats: numbers.map { Float($0) }))
         return edit.result
     }
 }

@@ -56,7 +56,7 @@ struct MessageEdit {
         guard let content = place.content, let old = bytes[content] else {
             throw Problem("damaged: field \(place.number) has another wire type")
         }
-        changes[index] = MessageWriter.field(place.number, try edit(old))
+        changes[index] = ProtobufWriter.field(place.number, try edit(old))
     }
 
     /// Replaces all fields with these numbers by `field`, in the position of the first one, or at the end if there was
@@ -97,41 +97,5 @@ struct MessageEdit {
             start = place.upperBound
         }
         return result + copy(start..<bytes.count) + appended
-    }
-}
-
-/// Encodes fields of messages (https://protobuf.dev/programming-guides/encoding).
-enum MessageWriter {
-    /// A string, bytes, a message, or packed numbers.
-    static func field(_ number: Int, _ content: [UInt8]) -> [UInt8] {
-        varint(UInt64(number) << 3 | 2) + varint(UInt64(content.count)) + content
-    }
-
-    static func field(_ number: Int, _ text: String) -> [UInt8] { field(number, Array(text.utf8)) }
-
-    /// int64, int32, bool, enum.
-    static func field(_ number: Int, integer value: Int) -> [UInt8] {
-        varint(UInt64(number) << 3) + varint(UInt64(bitPattern: Int64(value)))
-    }
-
-    static func field(_ number: Int, float value: Float) -> [UInt8] {
-        varint(UInt64(number) << 3 | 5) + Bytes(of: [value]).elements()
-    }
-
-    /// A repeated float field, packed.
-    static func field(_ number: Int, floats: [Float]) -> [UInt8] { field(number, Bytes(of: floats).elements()) }
-
-    /// A repeated int64 field, packed.
-    static func field(_ number: Int, integers: [Int]) -> [UInt8] {
-        field(number, integers.flatMap { varint(UInt64(bitPattern: Int64($0))) })
-    }
-
-    private static func varint(_ value: UInt64) -> [UInt8] {
-        var (rest, bytes): (UInt64, [UInt8]) = (value, [])
-        while rest >= 0x80 {
-            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        return bytes + [UInt8(rest)]
     }
 }

@@ -31,7 +31,8 @@ extension Service {
             .init(["/v1/models"], .get(.read, "models", computed(ModelsHandler.list))),
             .init(PathTemplate.model("/v1/models"), .get(.read, "model", computed(ModelsHandler.describe))),
             .init(["/v1/models/{name}/openapi.json"], .get(.read, "model_openapi", modelDocument)),
-            taughtList, taughtModel, taughtExamples, taughtSearch, taughtExample, taughtClasses, taughtVersion,
+            taughtList, taughtModel, taughtExamples, taughtSearch, taughtExport, taughtExample, taughtClasses,
+            taughtVersion,
             .init(
                 ["/v1/models/{name}/update"], .post(.teach, "update_model", answered(UpdateHandler.respond))),
             .init(

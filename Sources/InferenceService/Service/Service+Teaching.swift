@@ -21,6 +21,9 @@ extension Service {
     static let taughtSearch = RouteTable.Resource(
         ["/v1/taught/{name}/search"], .post(.teach, "search_examples", answered(SearchHandler.respond)))
 
+    static let taughtExport = RouteTable.Resource(
+        ["/v1/taught/{name}/export"], .get(.teach, "export_taught_model", answered(TaughtHandler.export)))
+
     static let taughtExample = RouteTable.Resource(
         ["/v1/taught/{name}/examples/{id}"], isSuggested: false,
         .delete(.teach, "forget_example", answered(TaughtHandler.forgetExample)))

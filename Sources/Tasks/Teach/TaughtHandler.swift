@@ -89,6 +89,27 @@ package struct TaughtHandler: CallHandler {
         }
     }
 
+    /// Answers the classifier that serves as a Core ML file.
+    package func export(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        let model = try taught.find(name), view = model.view
+        let numbers = view.head.map { $0.dimension * ($0.labels.count + $0.exampleClasses.count) } ?? 0
+        let bytes = try await work.run(
+            for: claim.working(WorkQueue.writingTime(labels: numbers / 10)), until: deadline(of: request)
+        ) { (_) throws(ServiceError) in
+            do throws(TeachingError) {
+                return try CoreMLFile.bytes(of: view.head, view.state, name: model.name)
+            } catch {
+                throw ServiceError(error)
+            }
+        }
+        return HTTPResponse(
+            status: .ok,
+            fields: [
+                ("Content-Type", "application/octet-stream"),
+                ("Content-Disposition", "attachment; filename=\"\(model.name).mlmodel\""),
+            ], body: bytes)
+    }
+
     // MARK: Creating and removing
 
     package func create(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {

@@ -36,6 +36,18 @@ enum OutputFile {
         guard rename(work, path) == 0 else { throw failed(errno) }
     }
 
+    /// Throws if a file may not be written: for a folder, and for a file that exists, unless it may be replaced.
+    static func check(_ path: String, overwrites: Bool) throws(CommandError) {
+        var target = stat()
+        guard stat(path, &target) == 0 else { return }
+        guard target.st_mode & S_IFMT != S_IFDIR else {
+            throw CommandError("\(path) is a folder: expected the name of a file")
+        }
+        guard overwrites else {
+            throw CommandError("\(path) already exists: use --force to replace it, or choose another name")
+        }
+    }
+
     /// Creates a folder and its missing parents. Blocks.
     static func makeFolder(_ path: String) throws(CommandError) {
         do {

@@ -60,17 +60,13 @@ package enum ModelUpdate {
 
     private static func checkOutput(_ request: Request) throws {
         var source = stat(), target = stat()
-        guard stat(request.output, &target) == 0 else { return }
-        if stat(request.file, &source) == 0, source.st_dev == target.st_dev, source.st_ino == target.st_ino {
+        if stat(request.output, &target) == 0, stat(request.file, &source) == 0, source.st_dev == target.st_dev,
+            source.st_ino == target.st_ino
+        {
             throw CommandError(
                 "\(request.output) is the file to update, which is never changed: choose another name")
         }
-        guard target.st_mode & S_IFMT != S_IFDIR else {
-            throw CommandError("\(request.output) is a folder: expected the name of a file")
-        }
-        guard request.overwrites else {
-            throw CommandError("\(request.output) already exists: use --force to replace it, or choose another name")
-        }
+        try OutputFile.check(request.output, overwrites: request.overwrites)
     }
 
     private static func read(

@@ -65,9 +65,11 @@ enum PythonClients {
 
     /// Runs a script of Tests/Clients.
     /// - Parameter withServers: whether to use the packages of other servers.
-    static func run(_ script: String, _ arguments: [String], withServers: Bool = false) throws -> Shell.Result {
+    static func run(
+        _ script: String, _ arguments: [String], input: Data? = nil, withServers: Bool = false
+    ) throws -> Shell.Result {
         let python = (withServers ? servers : clients).folder.path + "/bin/python"
-        return try Shell.run(python, [scripts.path + "/" + script] + arguments)
+        return try Shell.run(python, [scripts.path + "/" + script] + arguments, input: input)
     }
 
     /// Runs a script with the environment's Python in another folder.

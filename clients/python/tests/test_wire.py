@@ -340,6 +340,18 @@ class TeachTests(unittest.TestCase):
             self.assertEqual(asyncio.run(ask(server.url)).examples[0].name, "M6")
             self.assertEqual(server.requests[0][0].split(" HTTP")[0], "POST /v1/taught/parts/search")
 
+    def test_export_gives_the_bytes_of_the_file(self):
+        with Scripted(answering(answer(b"\x08\x01Core ML"))) as server, Client(server.url) as client:
+            self.assertEqual(client.export("our parts"), b"\x08\x01Core ML")
+            self.assertEqual(server.requests[0][0].split(" HTTP")[0], "GET /v1/taught/our%20parts/export")
+
+        async def ask(url):
+            async with AsyncClient(url) as client:
+                return await client.export("parts")
+
+        with Scripted(answering(answer(b"x"))) as server:
+            self.assertEqual(asyncio.run(ask(server.url)), b"x")
+
     def test_examples_reads_all_pages(self):
         import json
 

@@ -321,6 +321,10 @@ class AsyncClient:
         query = {"crop": crop, "orientation": orientation}
         return await self._run(_plan.search(name, image, top, label, query, self._retries), timeout)
 
+    async def export(self, name: str, *, timeout: Optional[float] = None) -> bytes:
+        """As `Client.export`."""
+        return await self._run(_plan.export(name, self._retries), timeout)
+
     # MARK: The rest
 
     async def close(self) -> None:

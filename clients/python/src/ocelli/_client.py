@@ -400,6 +400,13 @@ class Client:
         query = {"crop": crop, "orientation": orientation}
         return self._run(_plan.search(name, image, top, label, query, self._retries), timeout)
 
+    def export(self, name: str, *, timeout: Optional[float] = None) -> bytes:
+        """A taught model's classifier as the bytes of a Core ML file, to run in an app behind the same embedder.
+
+        Its input `embedding` is a vector as `embed` gives it; its outputs are `classLabel` and `classLabelProbs`.
+        """
+        return self._run(_plan.export(name, self._retries), timeout)
+
     # MARK: The rest
 
     def close(self) -> None:

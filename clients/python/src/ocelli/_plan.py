@@ -350,6 +350,12 @@ def examples(name: str, label: Optional[str], retries: int) -> Plan[list[_result
             return found
 
 
+def export(name: str, retries: int) -> Plan[bytes]:
+    """A taught model's classifier as a Core ML file."""
+    response = yield from asked(Request("GET", f"/v1/taught/{quoted(name)}/export"), retries)
+    return bytes(response.body)
+
+
 def search(
     name: str, image: Image, top: Optional[int], label: Optional[str], query: Query, retries: int
 ) -> Plan[_results.SearchResult]:
