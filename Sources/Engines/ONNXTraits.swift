@@ -16,6 +16,16 @@ enum ONNXTraits {
         return traits(operators, isKnown: isKnown)
     }
 
+    /// True for a file that quantizes values by their range at run time. Blocks: reads the nodes of the file.
+    static func quantizesDynamically(_ path: String) -> Bool {
+        guard let file = try? OpenFile(path) else { return false }
+        var isDynamic = false
+        try? ONNXGraph.nodes(ByteSource(count: file.size) { file.bytes($0) }) { node in
+            isDynamic = isDynamic || node.operation == "DynamicQuantizeLinear"
+        }
+        return isDynamic
+    }
+
     /// The operator of a file that OpenVINO is known to compute wrongly, where ONNX Runtime is no help; nil if none is
     /// known. Measured with OpenVINO 2026.4 and ONNX Runtime 1.28 by Tests/Operators. Blocks: reads the nodes.
     static func fault(_ source: ModelSource) -> EngineFault? {

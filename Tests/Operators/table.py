@@ -13,6 +13,7 @@ REASONS = [
     (r"has shape .* instead of", "OpenVINO gives another shape"),
     (r"another direction|has \S+ instead of \S+|computes it wrongly", "OpenVINO gives other values"),
     (r"refuses|does not take", "OpenVINO does not take its inputs"),
+    (r"rounds dynamically", "OpenVINO rounds otherwise"),
     (r"crash|was ended|takes too long", "OpenVINO crashes"),
 ]
 HEAD = """# Operators

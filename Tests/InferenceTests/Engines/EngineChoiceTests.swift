@@ -88,6 +88,18 @@ struct EngineChoiceTests {
         #expect(opened.use?.reason == "OpenVINO cannot read it: no LinearClassifier")
     }
 
+    @Test("a file that quantizes values as it runs is run by ONNX Runtime, and by OpenVINO where that is missing")
+    func dynamicallyQuantizedFilesRunOnTheirOwnRuntime() throws {
+        var source = source
+        source.path = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/quantized/dynamic.onnx").path
+        let opened = try engine(openVINO, onnxRuntime).open(source)
+        #expect(opened.use?.name == "onnxruntime" && opened.question == nil && opened.confirmation.by != nil)
+        #expect(opened.use?.reason == "it rounds dynamically quantized values exactly")
+        #expect(try engine(openVINO, nil).open(source).use?.name == "openvino")
+        source.engine.preference = .openvino
+        #expect(try engine(openVINO, onnxRuntime).open(source).use?.name == "openvino")
+    }
+
     /// The answers of a model do not change because a library was removed.
     @Test("a model that ran on ONNX Runtime fails once the library is gone, even if OpenVINO now reads the file")
     func aModelOfTheSecondEngineFailsWhenThatIsGone() throws {
