@@ -77,10 +77,9 @@ package final class ChoosingEngine: Engine {
             return try opened(try runtime.engine(for: source), runtime, source, "it is configured (engine)")
         case _ where format == .onnx && ORTProvider.isGPU(source.device):
             return try opened(try runtime.engine(for: source), runtime, source, "the device is \(source.device)")
-        case _ where format == .onnx && source.engine.savesMemory:
-            return try forManySizes(source, runtime) ?? choose(source, runtime)
-        case _ where format == .onnx && ONNXTraits.quantizesDynamically(source.path):
-            return try dynamicallyQuantized(source, runtime) ?? choose(source, runtime)
+        case _ where format == .onnx:
+            if let model = forManySizes(source, runtime) ?? dynamicallyQuantized(source, runtime) { return model }
+            return try choose(source, runtime)
         default: return try choose(source, runtime)
         }
     }
@@ -100,10 +99,10 @@ package final class ChoosingEngine: Engine {
             confirmation: .ownRuntime(engine.version))
     }
 
-    /// Opens a file with open axes with its format's runtime; nil for other files, and if the runtime is missing or
-    /// does not read the file, which is no fault of the file.
+    /// Opens a file with open axes with its format's runtime, if the request saves memory; nil for other files, and if
+    /// the runtime is missing or does not read the file, which is no fault of the file.
     private func forManySizes(_ source: ModelSource, _ runtime: FormatRuntime) -> OpenedModel? {
-        guard let engine = try? runtime.engine(for: source),
+        guard source.engine.savesMemory, let engine = try? runtime.engine(for: source),
             let model = try? opened(engine, runtime, source, "it keeps less memory for pictures of many sizes"),
             model.file.inputs.contains(where: { $0.shape.dimensions.contains(Shape.dynamic) })
         else { return nil }
@@ -114,7 +113,8 @@ package final class ChoosingEngine: Engine {
     /// not read it. OpenVINO rounds some of these values to the next step. Each step is too small for the comparison of
     /// the whole, but a recognizer of text lost one of ten characters.
     private func dynamicallyQuantized(_ source: ModelSource, _ runtime: FormatRuntime) -> OpenedModel? {
-        guard let engine = try? runtime.engine(for: source) else { return nil }
+        guard ONNXTraits.quantizesDynamically(source.path), let engine = try? runtime.engine(for: source)
+        else { return nil }
         return try? opened(engine, runtime, source, "it rounds dynamically quantized values exactly")
     }
 
