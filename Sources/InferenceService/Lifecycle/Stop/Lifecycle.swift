@@ -150,13 +150,16 @@ final class Lifecycle: Sendable {
     }
 
     private func watchIdleModels() async {
-        var idleMemory = IdleMemory()
+        var idleMemory = IdleMemory(), grownMemory = GrownMemory()
         while !Task.isCancelled {
             try? await Task.sleep(for: repository.idleInterval)
             repository.unloadIdle()
-            guard idleMemory.shouldRelease(lastActivity: repository.lastActivity, now: .now) else { continue }
-            repository.releaseMemory()
-            HTTPServer.releaseMemory()
+            let isIdle = idleMemory.shouldRelease(lastActivity: repository.lastActivity, now: .now)
+            if isIdle {
+                repository.releaseMemory()
+                HTTPServer.releaseMemory()
+            }
+            guard grownMemory.shouldRelease(resident: Process.residentBytes) || isIdle else { continue }
             // It takes some milliseconds: not on a thread of the pool, which new requests may need.
             await LoaderThread.run { csys_release_free_memory() }
         }
