@@ -11,8 +11,9 @@ struct TaughtExportTests {
     }
 
     private func export(_ server: TaughtDaemon, to file: URL) throws {
-        let answer = try Curl.run(server.url + "/v1/taught/parts/export", ["--output", file.path])
-        #expect(answer.status == 200, "\(answer.text)")
+        let answer = try server.get("/v1/taught/parts/export")
+        try #require(answer.status == 200, "\(answer.text)")
+        try answer.body.write(to: file)
     }
 
     private func embedding(_ server: TaughtDaemon, _ picture: Data) throws -> [Double] {
