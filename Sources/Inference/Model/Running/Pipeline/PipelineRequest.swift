@@ -14,6 +14,8 @@ struct PipelineRequest: Sendable {
     /// The taught models that answer stages.
     let taught: TaughtStages
     let slot: Slot
+    /// The only stage that runs, for the embeddings of its crops; nil for the pipeline's own stages.
+    var embedding: EmbeddingStage?
 
     /// The request to the detector: options that it does not set are the pipeline's.
     private var asked: ObservationRequest {
@@ -49,10 +51,12 @@ struct PipelineRequest: Sendable {
             )
         }
         if request.keepsPicture { result.picture = picture }
-        guard let pipeline, case .detections(let found) = result.content else { return result }
+        guard let pipeline, case .detections(var found) = result.content else { return result }
+        if let embedding { found = embedding.detections(among: found) }
         var crops = CropStages(self, picture: picture)
         result.content = .detections(
-            try await crops.runStages(of: found, pipeline.stages, maximum: pipeline.description.maximum))
+            try await crops.runStages(
+                of: found, embedding.map { [$0.stage] } ?? pipeline.stages, maximum: pipeline.description.maximum))
         result.times.add(crops.times)
         result.pipeline = crops.note
         return result
