@@ -220,7 +220,8 @@ let package = Package(
             name: "Dialects",
             dependencies: [
                 "CInflate", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "JSON",
-                "Observations", "Repository", "ServiceCore", "Settings", "SystemSupport", "Tasks", "WireFormats",
+                "Observations", "Repository", "ServiceCore", "Settings", "SystemSupport", "Tasks", "Teaching",
+                "WireFormats",
             ],
             swiftSettings: strict),
         // The daemon.

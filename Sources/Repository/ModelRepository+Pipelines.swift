@@ -35,8 +35,8 @@ extension ModelRepository {
                 contentsOf: path, name: name, configuration: configuration, version: item.numbered)
         }
         let problems = ProblemList()
-        let models = await models(of: description, name: name, problems: problems)
-        guard let pipeline = Pipeline(description, models: models, problems: problems) else {
+        let (models, taught) = await models(of: description, name: name, problems: problems)
+        guard let pipeline = Pipeline(description, models: models, taught: taught, problems: problems) else {
             throw .invalidBundle(name: name, problems: problems.problems)
         }
         var report = LoadReport()
@@ -53,12 +53,14 @@ extension ModelRepository {
     }
 
     /// The models that a pipeline names, ready; each missing one is reported as a problem at every place that names it.
+    /// - Returns: the models by name, and the names of missing ones that taught models have or may get.
     private func models(
         of description: PipelineDescription, name: String, problems: ProblemList
-    ) async -> [String: Model] {
+    ) async -> (models: [String: Model], taught: Set<String>) {
         let places =
             [("pipeline.model", description.model)] + description.allStages.map { ("\($0.path).model", $0.model) }
-        var models: [String: Model] = [:]
+        let namesOfTaught = allowsTaughtStages ? description.namesOfTaughtModels : []
+        var models: [String: Model] = [:], taught: [String: String] = [:]
         for wanted in description.models.sorted() where !wanted.isEmpty {
             var reason = ""
             if wanted == name {
@@ -70,13 +72,24 @@ extension ModelRepository {
                 do throws(InferenceError) {
                     models[wanted] = try await model(named: wanted)
                 } catch {
-                    reason = error.message
+                    if case .modelNotFound = error, namesOfTaught.contains(wanted) {
+                        taught[wanted] = error.message
+                    } else if isReserved(wanted) {
+                        reason =
+                            "\"\(wanted)\" is a taught model, which answers stages with the task \"classify\" alone"
+                    } else {
+                        reason = error.message
+                    }
                 }
             }
             guard !reason.isEmpty else { continue }
             for place in places where place.1 == wanted { problems.add(place.0, reason) }
         }
-        return models
+        // A pipeline that is not served anyway may have misspelt these names too.
+        if !problems.problems.isEmpty {
+            for place in places { if let reason = taught[place.1] { problems.add(place.0, reason) } }
+        }
+        return (models, Set(taught.keys))
     }
 
     /// Reloads the pipelines whose models have been replaced, and those that wait for a model.

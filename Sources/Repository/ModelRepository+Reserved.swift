@@ -6,7 +6,15 @@ extension ModelRepository {
         var names: Set<String> = []
         /// The paths of models that were found under reserved names.
         var hidden: [String: String] = [:]
+        /// True if stages of pipelines may name taught models.
+        var allowsTaughtStages = false
     }
+
+    /// Allows stages of pipelines to name taught models: a pipeline is then served although no model has the name of a
+    /// stage that classifies, because a taught model has it, or may get it later.
+    package func allowTaughtStages() { reserved.withLock { $0.allowsTaughtStages = true } }
+
+    var allowsTaughtStages: Bool { reserved.withLock { $0.allowsTaughtStages } }
 
     /// Reserves names. Call it before the first ``discover()``.
     package func reserve(_ names: [String]) { reserved.withLock { $0.names.formUnion(names) } }
@@ -29,6 +37,9 @@ extension ModelRepository {
             return reserved.hidden.removeValue(forKey: name) != nil
         }
     }
+
+    /// True if a name is reserved.
+    func isReserved(_ name: String) -> Bool { reserved.withLock { $0.names.contains(name) } }
 
     /// The path of a model that is not served because its name is reserved; nil if no such model was found.
     package func hiddenModel(named name: String) -> String? { reserved.withLock { $0.hidden[name] } }

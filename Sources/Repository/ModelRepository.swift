@@ -211,7 +211,7 @@ public final class ModelRepository: Sendable {
             scan.add(
                 new: ModelVersion(
                     found: entry, configuration: plan.configuration, defaultPolicy: plan.defaultPolicy, gate: gate,
-                    serves: { [weak self] in (try? self?.readyModel(named: $0)) === $1 }))
+                    serves: { [weak self] in self?.serves($0, $1) ?? false }))
         }
         let there = Set(found.map(\.path))
         for path in others where !there.contains(path) { scan.keep(at: path) }
@@ -356,6 +356,12 @@ public final class ModelRepository: Sendable {
     /// A model if it is ready now; never waits.
     public func readyModel(named name: String, version: String? = nil) throws(InferenceError) -> Model? {
         try find(name, version: version).readyModel
+    }
+
+    /// True if a model answers the requests for a name; with nil, if there is no model of that name.
+    private func serves(_ name: String, _ model: Model?) -> Bool {
+        guard let model else { return versions(of: name).isEmpty }
+        return (try? readyModel(named: name)) === model
     }
 
     // MARK: Versions

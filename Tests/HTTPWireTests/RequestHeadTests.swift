@@ -66,6 +66,18 @@ import Testing
         #expect(try self.head("GET / HTTP/1.0\r\n\r\n").target.query == nil)
     }
 
+    @Test("the pairs of an urlencoded body are decoded as those of a query, up to a maximum")
+    func formItemsAreThoseOfAQuery() {
+        func items(_ text: String, _ maximum: Int = 10) -> [String] {
+            Array(text.utf8).withUnsafeBytes { RequestTarget.formItems(of: $0, maximum: maximum) }
+                .map { "\($0.name)|\($0.value)" }
+        }
+        #expect(items("") == [] && items("&&") == [] && items("a") == ["a|"] && items("=b") == ["|b"])
+        #expect(items("userid=%C3%A5sa+%26+co&api_key=") == ["userid|åsa & co", "api_key|"])
+        #expect(items("a=1&b=2&c=3", 2) == ["a|1", "b|2"] && items("a=1", 0) == [])
+        #expect(items("a=%zz%4") == ["a|%zz%4"] && items("a=b=c") == ["a|b=c"])
+    }
+
     @Test("the authority of an absolute target overrides Host")
     func theAuthorityOfAnAbsoluteTargetOverridesHost() throws {
         let head = try head("GET http://b.example:8080/x?y HTTP/1.1\r\nHost: a\r\n\r\n")

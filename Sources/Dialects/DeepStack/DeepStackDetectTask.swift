@@ -53,11 +53,7 @@ struct DeepStackDetectTask: PredictionTask {
                     writer.member("label", one.label)
                     writer.key("confidence")
                     writer.number(one.confidence)
-                    let (width, height) = (result.displayed.width, result.displayed.height)
-                    writer.member("x_min", Self.pixel(one.box.x, maximum: width))
-                    writer.member("y_min", Self.pixel(one.box.y, maximum: height))
-                    writer.member("x_max", Self.pixel(one.box.x + one.box.width, maximum: width))
-                    writer.member("y_max", Self.pixel(one.box.y + one.box.height, maximum: height))
+                    DeepStackAnswer.write(one.box, of: result, to: &writer)
                 }
             }
         }
@@ -65,11 +61,6 @@ struct DeepStackDetectTask: PredictionTask {
         let labels = Set(found.map(\.label)).sorted().joined(separator: ", ")
         writer.member("message", found.isEmpty ? "No objects found" : "Found \(labels)")
         DeepStackTimes.write(result.times, total: total, to: &writer)
-    }
-
-    /// The nearest whole pixel within the picture.
-    private static func pixel(_ place: Double, maximum: Int) -> Int {
-        place.isFinite ? Int(min(max(place.rounded(), 0), Double(max(maximum, 0)))) : 0
     }
 
     func note(_ result: ObservationResult, in metrics: ServiceMetrics) -> OutputNote {

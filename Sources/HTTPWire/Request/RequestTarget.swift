@@ -67,16 +67,29 @@ public struct RequestTarget: Sendable {
         let layout = layout
         guard layout.queryStart != 0 else { return [] }
         return block.withText { text in
-            var items: [(name: String, value: String)] = []
-            var start = Int(layout.queryStart)
-            let end = Int(layout.end)
-            for index in start...end where index == end || text[index] == ASCII.ampersand {
-                let pair = ByteSlice(bytes: text, start: start, end: index)
-                start = index &+ 1
-                if !pair.isEmpty { items.append(Self.item(pair)) }
-            }
-            return items
+            Self.items(of: ByteSlice(bytes: text, start: Int(layout.queryStart), end: Int(layout.end)), maximum: .max)
         }
+    }
+
+    /// The first `name=value` pairs of a body of the type `application/x-www-form-urlencoded`, decoded as those of a
+    /// query. A `%` without two hexadecimal digits after it is kept.
+    /// - Parameter maximum: the maximum number of pairs.
+    package static func formItems(
+        of body: UnsafeRawBufferPointer, maximum: Int
+    ) -> [(name: String, value: String)] {
+        items(of: ByteSlice(bytes: body, start: 0, end: body.count), maximum: maximum)
+    }
+
+    private static func items(of text: ByteSlice, maximum: Int) -> [(name: String, value: String)] {
+        var items: [(name: String, value: String)] = []
+        var start = text.start
+        for index in text.start...text.end where index == text.end || text.bytes[index] == ASCII.ampersand {
+            let pair = ByteSlice(bytes: text.bytes, start: start, end: index)
+            start = index &+ 1
+            guard items.count < maximum else { break }
+            if !pair.isEmpty { items.append(item(pair)) }
+        }
+        return items
     }
 
     private static func item(_ pair: ByteSlice) -> (name: String, value: String) {

@@ -66,6 +66,22 @@ extension Service {
             ["/v1/vision/face"], dialect: .deepStack,
             .post(.infer, "deepstack_face", predicted(DeepStackTarget.faces.prediction))),
         .init(
+            ["/v1/vision/face/recognize"], dialect: .deepStack,
+            .post(.infer, "deepstack_face_recognize", predicted(FaceRecognition.prediction))),
+        .init(
+            ["/v1/vision/face/match"], dialect: .deepStack,
+            .post(.infer, "deepstack_face_match", answered(FacePicturesHandler.match))),
+        .init(
+            ["/v1/vision/face/register"], dialect: .deepStack,
+            .post(.teach, "deepstack_face_register", answered(FacePicturesHandler.register))),
+        .init(
+            ["/v1/vision/face/list"], dialect: .deepStack,
+            .get(.teach, "deepstack_face_list", answered(FaceNamesHandler.list)),
+            .post(.teach, "deepstack_face_list", answered(FaceNamesHandler.list))),
+        .init(
+            ["/v1/vision/face/delete"], dialect: .deepStack,
+            .post(.teach, "deepstack_face_delete", answered(FaceNamesHandler.delete))),
+        .init(
             ["/v1/vision/scene"], dialect: .deepStack,
             .post(.infer, "deepstack_scene", predicted(DeepStackTarget.scene.prediction))),
         // Clients use POST, people GET.

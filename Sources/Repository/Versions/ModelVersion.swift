@@ -19,8 +19,8 @@ final class ModelVersion: Sendable {
     let place: String?
     private let state: Mutex<State>
     private let gate: LoadGate
-    /// Returns true if a model answers the requests for a name.
-    private let serves: @Sendable (String, Model) -> Bool
+    /// Returns true if a model answers the requests for a name; with nil, if there is no model of that name.
+    private let serves: @Sendable (String, Model?) -> Bool
 
     private struct State {
         var machine: VersionMachine<Model, PendingLoad<Outcome>>
@@ -55,10 +55,10 @@ final class ModelVersion: Sendable {
     /// A version that a scan found. Reads its bundle: blocks.
     /// - Parameters:
     ///   - gate: limits the parallel loads of all models.
-    ///   - serves: whether a model is the one that answers requests for a name.
+    ///   - serves: whether a model is the one that answers requests for a name; with nil, whether no model has it.
     init(
         found: RepositoryScanner.Found, configuration: ModelConfiguration, defaultPolicy: LoadPolicy, gate: LoadGate,
-        serves: @escaping @Sendable (String, Model) -> Bool
+        serves: @escaping @Sendable (String, Model?) -> Bool
     ) {
         self.gate = gate
         self.serves = serves
@@ -350,7 +350,8 @@ final class ModelVersion: Sendable {
             let model = state.withLock { $0.machine.current(with: $0.configuration) }
             guard let model else { return false }
             if let pipeline = model.pipeline {
-                let named =
+                // A stage without a model has a taught one: a model that gets its name takes its place.
+                let named: [(String, Model?)] =
                     [(pipeline.description.model, pipeline.detector)]
                     + pipeline.allStages.map { ($0.description.model, $0.model) }
                 guard named.allSatisfy({ serves($0.0, $0.1) }) else { return false }

@@ -1,10 +1,10 @@
-internal import FlowControl
+package import FlowControl
 package import HTTPServer
 internal import HTTPWire
-internal import Inference
-internal import ServiceCore
-internal import SystemSupport
-internal import WireFormats
+package import Inference
+package import ServiceCore
+package import SystemSupport
+package import WireFormats
 
 /// The content of a `multipart/form-data` body: its pictures, inputs and parameters, as ranges of the body. Pictures
 /// are not copied.
@@ -23,20 +23,22 @@ package struct FormParts: Sendable {
         /// The media type that the client gives the data; nil for none.
         var type: String? { headers.contentType }
 
-        fileprivate var isPicture: Bool { headers.name == "image" || headers.name == "file" }
-
         /// True if the part holds several files (RFC 2388 section 4.2, which RFC 7578 section 4.3 deprecates):
         /// `curl -F image=@a.jpg,b.jpg`.
         fileprivate var isNested: Bool { headers.contentType?.lowercased().hasPrefix("multipart/") ?? false }
     }
 
     /// The inputs that parts may be, on a route that takes a model's inputs by name.
-    struct Inputs: Sendable {
+    package struct Inputs: Sendable {
         fileprivate let names: Set<String>
         /// The model's only input, if it is a picture; otherwise nil.
         fileprivate let picture: String?
         /// The names of the picture inputs.
         fileprivate let pictures: [String]
+        /// True if the names `image1`, `image2` and so on are pictures too.
+        fileprivate var areNumbered = false
+        /// True if a form without a picture is refused.
+        fileprivate var needsPicture = true
 
         init(_ description: ModelDescription) {
             names = Set(description.inputs.map(\.name))
@@ -45,8 +47,26 @@ package struct FormParts: Sendable {
         }
 
         /// No inputs, on a route that takes pictures.
-        static let none = Inputs()
+        package static let none = Inputs()
         private init() { (names, picture, pictures) = ([], "", []) }
+
+        /// No inputs, on a route that takes pictures in parts with numbered names, too.
+        /// - Parameter needsPicture: whether a form without a picture is refused.
+        package static func numberedPictures(needsPicture: Bool = true) -> Inputs {
+            var inputs = Inputs()
+            inputs.areNumbered = true
+            inputs.needsPicture = needsPicture
+            return inputs
+        }
+
+        /// True if a part of this name is a picture.
+        fileprivate func isPicture(_ name: String) -> Bool {
+            if name == "image" || name == "file" { return true }
+            guard areNumbered, name.hasPrefix("image") else { return false }
+            let number = name.utf8.dropFirst("image".utf8.count)
+            return (1...9).contains(number.count)
+                && number.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        }
     }
 
     /// The pictures, in order; empty if ``item`` is not nil.
@@ -54,13 +74,13 @@ package struct FormParts: Sendable {
     /// The inputs of the one prediction that the form describes, in order; nil for pictures.
     let item: [(name: String, part: Part)]?
     /// The text parts with the names of parameters, in order.
-    let parameters: [(name: String, value: String)]
+    package let parameters: [(name: String, value: String)]
 
     /// The maximum number of parts that are not pictures; real forms have far fewer.
     private static let maximumOthers = 1000
 
     /// The boundary of a request's form; nil if its body is not a form.
-    static func boundary(of request: HTTPRequest) throws(ServiceError) -> [UInt8]? {
+    package static func boundary(of request: HTTPRequest) throws(ServiceError) -> [UInt8]? {
         do throws(WireError) {
             return try MultipartDecoder.boundary(contentType: request.head.value(of: "content-type") ?? "")
         } catch {
@@ -70,7 +90,7 @@ package struct FormParts: Sendable {
 
     /// Reads the parts of a request's form. A long form waits for the client's turn in the work queue, because the
     /// request has no slot yet.
-    static func read(
+    package static func read(
         _ body: HTTPBody, boundary: [UInt8], maximum: Int, names: [String], inputs: Inputs = .none, in work: WorkQueue,
         for claim: Claim, until deadline: MonotonicInstant?
     ) async throws(ServiceError) -> FormParts {
@@ -150,7 +170,7 @@ package struct FormParts: Sendable {
             }
             if inputs.names.contains(part.headers.name) {
                 named.append(part)
-            } else if part.isPicture {
+            } else if inputs.isPicture(part.headers.name) {
                 pictures.append(part)
             } else if part.headers.filename != nil {
                 files.append(part)
@@ -200,7 +220,7 @@ package struct FormParts: Sendable {
                     "part \(other.number) is a file named \"\(other.headers.name.prefix(60))\": expected pictures named "
                         + "\"image\" or \"file\"")
             }
-            guard !pictures.isEmpty else {
+            guard !pictures.isEmpty || !inputs.needsPicture else {
                 throw .badRequest("the multipart body has no picture: expected a part named \"image\" or \"file\"")
             }
             guard pictures.count <= maximum else {
@@ -208,6 +228,14 @@ package struct FormParts: Sendable {
             }
             return pictures
         }
+    }
+}
+
+extension FormParts {
+    /// The pictures of a form.
+    /// - Parameter body: the body that the form was read from.
+    package func images(in body: HTTPBody) -> [EncodedImage] {
+        pictures.map { EncodedImage(body, $0.range, type: $0.type) }
     }
 }
 

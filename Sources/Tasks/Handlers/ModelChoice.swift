@@ -76,20 +76,28 @@ package struct ModelChoice: Sendable {
         let name: String
         /// The taught model with this embedder; nil for other models.
         var taught: TaughtSnapshot?
+        /// The taught models of a pipeline's stages; nil until they are taken.
+        var stages: BoundStages?
         /// Nanoseconds that the request has waited for the model to be loaded.
         var loadWait: UInt64 = 0
     }
 
     /// The choice, bound to the version that computes the answer; nil if that is not known yet: for a model that must
-    /// be loaded first, and for an earlier version of a taught model.
-    func resolved() -> ModelChoice? {
+    /// be loaded first, also as the embedder of a pipeline's stage, and for an earlier version of a taught model.
+    /// - Parameter models: the taught models; nil if teaching is turned off.
+    func resolved(with models: TaughtModels?) -> ModelChoice? {
         var choice = self
         if let taught {
             guard version == nil, let run = taught.readyRun(name) else { return nil }
             choice.resolution = Chosen(model: run.embedder, name: run.name, taught: run)
         } else {
             guard let ready else { return nil }
-            choice.resolution = Chosen(model: ready, name: name)
+            var chosen = Chosen(model: ready, name: name)
+            if let models, let pipeline = ready.pipeline {
+                guard let stages = models.readyStages(of: pipeline) else { return nil }
+                chosen.stages = stages
+            }
+            choice.resolution = chosen
         }
         return choice
     }
@@ -150,9 +158,26 @@ package struct ModelChoice: Sendable {
         }
     }
 
-    /// Like ``model(in:deadline:)``, for routes on which the name is optional, and for taught models. After loading, a
-    /// lazy model may turn out not to fit; if the request does not name it, the next default model is used.
+    /// Like ``model(in:deadline:)``, for routes on which the name is optional, for taught models, and with the taught
+    /// models of a pipeline's stages.
     func model(
+        for call: Call, or unnamed: UnnamedModel, until deadline: MonotonicInstant?
+    ) async throws(ServiceError) -> Chosen {
+        var chosen = try await fitting(for: call, or: unnamed, until: deadline)
+        guard let pipeline = chosen.model.pipeline, let models = call.parts.taught else { return chosen }
+        if let resolution, resolution.model === chosen.model {
+            chosen.stages = resolution.stages
+        } else {
+            let start = MonotonicInstant.now
+            chosen.stages = BoundStages(parts: try await models.stages(of: pipeline, deadline: deadline))
+            chosen.loadWait &+= MonotonicInstant.now.nanoseconds(since: start)
+        }
+        return chosen
+    }
+
+    /// After loading, a lazy model may turn out not to fit; if the request does not name it, the next default model is
+    /// used.
+    private func fitting(
         for call: Call, or unnamed: UnnamedModel, until deadline: MonotonicInstant?
     ) async throws(ServiceError) -> Chosen {
         if let taught {

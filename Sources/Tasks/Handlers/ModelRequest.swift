@@ -17,6 +17,8 @@ package struct ModelRequest: Sendable {
     package let name: String
     /// The requested taught model; `model` is then its embedder.
     package let taught: TaughtSnapshot?
+    /// The taught models that answer stages of a pipeline.
+    package var stages = TaughtStages()
     let requestID: String
     package let options: PredictionOptions
     /// The request's part in the model's rollout; nil if it has none.

@@ -148,7 +148,9 @@ package struct ModelsHandler: CallHandler {
         let found = model.tasks.lazy.compactMap { model.observationOutput(for: $0)?.labels }.first
         writer.integer((description.classLabels ?? found)?.count ?? 0)
         if !model.tasks.isEmpty { writer.member("tasks", model.tasks.map(\.rawValue)) }
-        if let pipeline = model.pipeline { PipelineAnswer.write(pipeline, to: &writer) }
+        if let pipeline = model.pipeline {
+            PipelineAnswer.write(pipeline, taughtVersion: { taught?.servingVersion(of: $0) }, to: &writer)
+        }
         if let reader = model.reader { ReaderAnswer.write(reader, to: &writer) }
         if let head = model.taughtClassifier {
             writer.key("taught")

@@ -14,7 +14,7 @@ extension Model {
         }
         guard let pipeline else { return }
         throw .invalidInput(
-            "model \"\(name)\" is a pipeline of several models (\(pipeline.versions.map(\.name).joined(separator: ", "))) and has "
+            "model \"\(name)\" is a pipeline of several models (\(pipeline.modelNames.joined(separator: ", "))) and has "
                 + "no tensors of its own: send pictures to /v1/models/\(name)/detect, or tensors to one of its models")
     }
 }

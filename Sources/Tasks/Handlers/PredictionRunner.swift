@@ -62,9 +62,10 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
         // All pictures of a request share the limit of crops.
         requestOptions.maxCrops = max(1, call.live.settings.maxCrops / max(1, form?.pictures.count ?? 1))
         requestOptions.maxLines = call.live.settings.maxLines
-        let run = ModelRequest(
+        var run = ModelRequest(
             request, model: chosen.model, name: chosen.name, options: requestOptions,
             taught: chosen.taught, shadow: choice.route.flatMap { $0.name == chosen.name ? $0 : nil })
+        if let stages = chosen.stages { run.stages = stages.parts }
         let job = try Job(run, query, of: request, live: call.live)
         let items = ItemsRunner(
             job: job, request: run,

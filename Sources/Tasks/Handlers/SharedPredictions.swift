@@ -74,7 +74,9 @@ package final class SharedPredictions: Sendable {
         compute: @escaping ModelChoice.Work
     ) async throws(ServiceError) -> HTTPResponse {
         let isExplained = prediction.readsQuery && (request.head.target.query?.contains("explain") ?? false)
-        guard !isExplained, !Self.isRefused(request.head), let choice = choice.resolved() else {
+        guard !isExplained, !Self.isRefused(request.head),
+            let choice = choice.resolved(with: prediction.call.parts.taught)
+        else {
             return marked(try await compute(request, choice))
         }
         let keeps = sharing.keeps
@@ -177,6 +179,7 @@ package final class SharedPredictions: Sendable {
         hash.update(call.live.number)
         hash.update(choice.resolution?.model.number ?? 0)
         hash.update(choice.resolution?.taught?.generation ?? 0)
+        for number in choice.resolution?.stages?.key ?? [] { hash.update(number) }
         hash.update(choice.name)
         hash.update(choice.version ?? "")
         hash.update(request.head.method.rawValue)

@@ -56,7 +56,7 @@ package struct OutputNote: Sendable {
     var topLabel: String?
     /// False if a part of the output, such as a stage of a pipeline, failed for a reason outside the request. Such an
     /// answer is not shared.
-    var isWhole = true
+    package var isWhole = true
 
     package init() {}
 }

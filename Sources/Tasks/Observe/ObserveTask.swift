@@ -182,6 +182,9 @@ package struct ObserveTask: PredictionTask {
                 "query parameter \"stage\": model \"\(run.name)\" has no stage \"\(name.prefix(64))\"; it has "
                     + (names.isEmpty ? "none" : names.joined(separator: ", ")))
         }
+        if let last = way.last, last.model == nil, case .absent(let absence) = run.stages[last.description.model] {
+            throw ServiceError(absence)
+        }
         guard query.finds.count <= way.count else {
             throw .badRequest(
                 "query parameter \"find\": stage \"\(name.prefix(64))\" is at level \(way.count), which takes as many numbers"
@@ -236,7 +239,8 @@ package struct ObserveTask: PredictionTask {
         var options = run.options
         // Run no later stages of a pipeline: the picture has no place for their results.
         if picture != nil { options.maxCrops = 0 }
-        let results = await run.model.observations(of: images, request: request, options: options, slot: slot)
+        let results = await run.model.observations(
+            of: images, request: request, options: options, taught: run.stages, slot: slot)
         var outputs: [Result<Output, InferenceError>] = []
         for result in results {
             do throws(InferenceError) {
@@ -276,16 +280,18 @@ package struct ObserveTask: PredictionTask {
         // model.
         guard !way.isEmpty || run.model.pipeline?.stages.isEmpty == false else { return nil }
         return try await run.model.explanation(
-            of: image, way, finds: query.finds, request: query.request, options: run.options, slot: slot)
+            of: image, way, finds: query.finds, request: query.request, options: run.options, taught: run.stages,
+            slot: slot)
     }
 
     package func shadow(of image: EncodedImage, _ output: Output) -> ShadowWork? {
         // The finds for a picture are more than the request of a comparison would return.
         if picture != nil { return nil }
         return ShadowWork(times: output.result.times, image: image, answer: { ComparableAnswer(output.result) }) {
-            [options = run.options, request = query.request] (model, sample, deadline, slot) in
+            [options = run.options, request = query.request, stages = run.stages] (model, sample, deadline, slot) in
             let options = options.forOtherVersion(sample, deadline: deadline)
-            let results = await model.observations(of: [image], request: request, options: options, slot: slot)
+            let results = await model.observations(
+                of: [image], request: request, options: options, taught: stages, slot: slot)
             return Result(results.first)
         }
     }
@@ -341,6 +347,7 @@ package struct ObserveTask: PredictionTask {
             one.stages.allSatisfy { stage in
                 switch stage.outcome {
                 case .classes: true
+                case .absent(let absence): absence.kind == .notFound
                 case .observed(let result, _): isWhole(result)
                 case .failed(let error): ServiceError(error).isFaultOfRequest
                 }

@@ -2,9 +2,9 @@ internal import FlowControl
 package import Inference
 internal import Repository
 internal import Synchronization
-internal import SystemSupport
+package import SystemSupport
 package import Teaching
-internal import WireFormats
+package import WireFormats
 
 extension TaughtModels {
     /// The embedder of a taught model, if it is loaded and known to be unchanged.
@@ -19,7 +19,8 @@ extension TaughtModels {
     }
 
     /// The embedder of a taught model; loads it first if necessary. Throws 503 if it has changed.
-    func embedder(of taught: String, _ embedder: Embedder, deadline: MonotonicInstant?) async throws(ServiceError)
+    package func embedder(of taught: String, _ embedder: Embedder, deadline: MonotonicInstant?)
+        async throws(ServiceError)
         -> Model
     {
         if let model = readyEmbedder(embedder) { return model }
@@ -39,7 +40,7 @@ extension TaughtModels {
     }
 
     /// The model for embedding new examples: the serving version of the embedder. Throws 409 if it has changed.
-    func teacher(of model: TaughtModel, deadline: MonotonicInstant?) async throws(ServiceError) -> Model {
+    package func teacher(of model: TaughtModel, deadline: MonotonicInstant?) async throws(ServiceError) -> Model {
         let embedder = model.view.state.embedder
         let serving: Model
         do throws(InferenceError) {

@@ -9,6 +9,8 @@ package struct TaughtSnapshot: Sendable {
     let name: String
     let version: String
     package let head: TaughtClassifier
+    /// The state with the examples that the head was learned from.
+    let state: TaughtState
     /// The number of the learned state; unique among all states of all taught models.
     let generation: UInt64
     /// The model that makes the embedding, and the name under which it is served.
@@ -20,6 +22,7 @@ package struct TaughtSnapshot: Sendable {
         guard let head = view.head else { return nil }
         self.name = name
         self.head = head
+        state = view.state
         self.embedder = embedder
         version = String(view.state.serving)
         generation = view.generation
@@ -64,7 +67,7 @@ extension TaughtModels {
         return TaughtSnapshot(name, view, embedder)
     }
 
-    private static func empty(_ name: String) -> ServiceError {
+    static func empty(_ name: String) -> ServiceError {
         ServiceError(
             .modelNotReady,
             "the taught model \"\(name)\" has no examples yet: POST some to /v1/taught/\(name)/examples?label=")

@@ -177,20 +177,9 @@ package struct ExamplesHandler: CallHandler {
                 id: picture.id, label: label, embedding: picture.embedding ?? [],
                 picture: isKept ? picture.image.withUnsafeBytes { Array($0) } : nil, name: name)
         }
-        let change = try await taught.change(
-            model, deadline: options.deadline ?? .now + .seconds(settings.deadline), claim: claim
-        ) { (model) throws(TeachingError) in
-            let before = model.view.state.serving
-            let outcomes = try model.teach(examples, time: TaughtModels.now, by: embedder.digest)
-            return (outcomes: outcomes, before: before, after: model.view.state)
-        }
-        guard change.outcomes.contains(where: { $0.isNew || $0.isMoved }) else { return change.outcomes }
-        taught.changed(model)
-        let new = change.outcomes.count(where: \.isNew), moved = change.outcomes.count(where: \.isMoved)
-        taught.report(
-            model, change.after,
-            "\(new) new \(new == 1 ? "example" : "examples")" + (moved > 0 ? ", \(moved) moved" : ""))
-        metrics.add(.taughtExamples, UInt64(new))
-        return change.outcomes
+        return try await taught.teach(
+            examples, to: model, by: embedder, deadline: options.deadline ?? .now + .seconds(settings.deadline),
+            claim: claim
+        ).outcomes
     }
 }

@@ -225,13 +225,7 @@ package struct TaughtHandler: CallHandler {
         _ model: TaughtModel, _ what: String, _ request: HTTPRequest,
         _ body: @escaping @Sendable (TaughtModel) throws(TeachingError) -> Void
     ) async throws(ServiceError) -> HTTPResponse {
-        let after = try await taught.change(model, deadline: deadline(of: request), claim: claim) {
-            (model) throws(TeachingError) in
-            try body(model)
-            return model.view.state
-        }
-        taught.changed(model)
-        taught.report(model, after, what)
+        try await taught.change(model, what, deadline: deadline(of: request), claim: claim, body)
         return await answer(model)
     }
 }

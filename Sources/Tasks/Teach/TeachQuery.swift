@@ -41,7 +41,8 @@ package struct TeachQuery: TaskQuery {
     /// The error 400 for a missing label.
     package static let missing = ServiceError.badRequest("\"label\" is missing: add ?label=, the class of the examples")
 
-    fileprivate static func checked(_ label: String) throws(ServiceError) -> String {
+    /// The label. Throws 400 if it cannot be one.
+    package static func checked(_ label: String) throws(ServiceError) -> String {
         do throws(TeachingError) { try TaughtNames.check(label: label) } catch { throw ServiceError(error) }
         return label
     }

@@ -26,6 +26,7 @@ struct BenchModel: Sendable {
                 repository = ModelRepository(
                     folders: plan.folders, named: plan.named, configuration: plan.modelConfiguration,
                     defaultPolicy: .lazy)
+                repository.allowTaughtStages()
                 try repository.discover()
                 name = requestedModel ?? repository.names.first ?? ""
             }

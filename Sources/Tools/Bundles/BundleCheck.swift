@@ -73,9 +73,10 @@ package enum BundleCheck {
         if let tiles = pipeline.description.tiles { lines[0] += ", in tiles of \(tiles.size) pixels" }
         for stage in pipeline.allStages {
             let one = stage.description
-            lines.append(
-                "  stage \"\(one.name)\": \(one.task.rawValue) by \(one.model), version \(stage.model.description.version)"
-            )
+            let version =
+                stage.model.map { "version \($0.description.version)" }
+                ?? "which is not among the models here: a taught model, which the daemon answers (taught_dir)"
+            lines.append("  stage \"\(one.name)\": \(one.task.rawValue) by \(one.model), \(version)")
         }
         return lines
     }

@@ -45,6 +45,7 @@ enum LocalModel {
                 let repository = ModelRepository(
                     folders: plan.folders, named: plan.named, configuration: plan.modelConfiguration,
                     defaultPolicy: .lazy)
+                repository.allowTaughtStages()
                 try repository.discover()
                 // A folder that is written without a slash is a path only if no model has this name.
                 guard isThere, !repository.names.contains(requested) else { return (repository, requested) }

@@ -51,6 +51,7 @@ package enum ModelAtPath {
         }
         let repository = ModelRepository(
             folders: folders, named: named, configuration: configuration, defaultPolicy: .lazy, onEvent: onEvent)
+        repository.allowTaughtStages()
         try repository.discover()
         return (repository, model.name)
     }

@@ -71,6 +71,7 @@ enum ObservationText {
         let answer: [String]
         switch stage.outcome {
         case .failed(let error): answer = [LocalClassification.message(of: error)]
+        case .absent(let absence): answer = [PrintableText.text(absence.message)]
         case .classes(let result):
             let classes = result.classifications.map { "\(PrintableText.text($0.label)) \(score($0, of: result))" }
             answer = [classes.isEmpty ? "nothing reaches the threshold" : classes.joined(separator: ", ")]

@@ -78,6 +78,13 @@ package struct ServiceError: Error, Sendable {
         }
     }
 
+    package init(_ absence: TaughtAbsence) {
+        switch absence.kind {
+        case .notFound: self.init(.modelNotFound, absence.message)
+        case .empty, .notReady: self.init(.modelNotReady, absence.message)
+        }
+    }
+
     package init(_ refusal: RolloutRefusal) {
         switch refusal {
         case .unknown(let error): self.init(error)

@@ -172,7 +172,8 @@ package struct ModelInterface: Sendable {
     private static func stages(_ stages: [Pipeline.Stage]) -> [Stage] {
         stages.compactMap { stage in
             guard let route = Route(rawValue: stage.description.task.rawValue) else { return nil }
-            var answer = answer(route, of: stage.model)
+            // The classes of a taught model change apart from the pipeline.
+            var answer = stage.model.map { Self.answer(route, of: $0) } ?? Answer(route: route)
             answer.stages = Self.stages(stage.each)
             return Stage(name: stage.description.name, answer: answer)
         }

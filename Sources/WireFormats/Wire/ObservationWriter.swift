@@ -209,13 +209,17 @@ package struct ObservationWriter {
                     writer.key("crop")
                     Self.write(box, to: &writer)
                 }
-            case .failed(let reason):
-                let error = ServiceError(reason)
-                writer.member("error", error.message)
-                writer.member("code", error.code.rawValue)
+            case .failed(let reason): Self.write(ServiceError(reason), to: &writer)
+            case .absent(let reason): Self.write(ServiceError(reason), to: &writer)
             }
         }
         if let failure { throw failure }
+    }
+
+    /// Writes an error in the place of a stage's answer, as members of the open object.
+    private static func write(_ error: ServiceError, to writer: inout JSONWriter) {
+        writer.member("error", error.message)
+        writer.member("code", error.code.rawValue)
     }
 
     /// Writes `null` for a point that was not found.

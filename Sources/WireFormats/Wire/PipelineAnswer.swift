@@ -4,7 +4,10 @@ package import JSON
 /// Writes a pipeline for `/v1/models`: as in its model.json, with the version of each model.
 package enum PipelineAnswer {
     /// Writes the member `pipeline` of the open object.
-    package static func write(_ pipeline: Pipeline, to writer: inout JSONWriter) {
+    /// - Parameter taughtVersion: the version of a taught model that serves, by its name; nil if it has no version.
+    package static func write(
+        _ pipeline: Pipeline, taughtVersion: (String) -> String? = { _ in nil }, to writer: inout JSONWriter
+    ) {
         let description = pipeline.description
         writer.key("pipeline")
         writer.object { writer in
@@ -22,11 +25,13 @@ package enum PipelineAnswer {
                 }
             }
             if let maximum = description.maximum { writer.member("most", maximum) }
-            write(pipeline.stages, to: &writer)
+            write(pipeline.stages, taughtVersion, to: &writer)
         }
     }
 
-    private static func write(_ stages: [Pipeline.Stage], to writer: inout JSONWriter) {
+    private static func write(
+        _ stages: [Pipeline.Stage], _ taughtVersion: (String) -> String?, to writer: inout JSONWriter
+    ) {
         guard !stages.isEmpty else { return }
         writer.key("each")
         writer.array { writer in
@@ -35,7 +40,17 @@ package enum PipelineAnswer {
                 writer.object { writer in
                     writer.member("as", description.name)
                     writer.member("model", description.model)
-                    writer.member("version", stage.model.description.version)
+                    if let model = stage.model {
+                        writer.member("version", model.description.version)
+                    } else {
+                        writer.member("taught", true)
+                        writer.key("version")
+                        if let version = taughtVersion(description.model) {
+                            writer.string(version)
+                        } else {
+                            writer.null()
+                        }
+                    }
                     writer.member("task", description.task.rawValue)
                     if let classes = description.classes { writer.member("classes", classes) }
                     if let top = description.top { writer.member("top", top) }
@@ -44,7 +59,7 @@ package enum PipelineAnswer {
                     writer.key("crop")
                     write(description.crop, to: &writer)
                     if let maximum = description.maximum { writer.member("most", maximum) }
-                    write(stage.each, to: &writer)
+                    write(stage.each, taughtVersion, to: &writer)
                 }
             }
         }

@@ -119,6 +119,36 @@ import Testing
         #expect(found.count >= expected.count)
     }
 
+    @Test("taught models may have the names that only stages which classify name")
+    func namesOfTaughtModels_areThoseOfClassifyingStages() throws {
+        let folder = try TemporaryFolder()
+        try """
+        { "name": "p", "id": "p", "version": "1", "pipeline": { "model": "d", "each": [
+          { "as": "a", "model": "people", "task": "classify" }, { "as": "b", "model": "d", "task": "classify" },
+          { "as": "c", "model": "e", "task": "embed" }, { "as": "d", "model": "e", "task": "classify" },
+          { "as": "e", "model": "d2", "task": "detect", "each": [ { "as": "f", "model": "parts", "task": "classify" } ] } ] } }
+        """.write(to: folder.url.appendingPathComponent("model.json"), atomically: true, encoding: .utf8)
+        let pipeline = try #require(try ModelBundle(path: folder.url.path).manifest?.pipeline)
+        #expect(pipeline.namesOfTaughtModels == ["people", "parts"])
+        #expect(pipeline.models == ["d", "people", "e", "d2", "parts"])
+    }
+
+    @Test("a stage whose taught model nobody knows here says so")
+    func unknownTaughtModels_areAbsent() {
+        guard case .absent(let absence) = TaughtStages()["people"] else {
+            Issue.record("it is not absent")
+            return
+        }
+        #expect(absence.kind == .notFound && absence.message.contains("\"people\""), "\(absence.message)")
+        var stages = TaughtStages()
+        stages["people"] = .absent(TaughtAbsence(.empty, "nothing is taught"))
+        guard case .absent(let other) = stages["people"] else {
+            Issue.record("\(stages)")
+            return
+        }
+        #expect(other == TaughtAbsence(.empty, "nothing is taught") && other != absence)
+    }
+
     @Test("stage names of a pipeline are unique at all levels, and stages nest at most three deep")
     func names_areUnique_andLevelsBounded() throws {
         func nested(_ depth: Int, name: (Int) -> String) -> String {

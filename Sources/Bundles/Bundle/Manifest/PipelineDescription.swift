@@ -81,6 +81,12 @@ package struct PipelineDescription: Sendable, Hashable {
     /// The names of all models, each once.
     package var models: Set<String> { Set([model] + allStages.map(\.model)) }
 
+    /// The names that taught models may have: those that only stages which classify name.
+    package var namesOfTaughtModels: Set<String> {
+        Set(allStages.filter { $0.task == .classify }.map(\.model))
+            .subtracting([model] + allStages.filter { $0.task != .classify }.map(\.model))
+    }
+
     /// The stages of all levels, each before its nested stages.
     package var allStages: [Stage] {
         func all(_ stages: [Stage]) -> [Stage] { stages.flatMap { [$0] + all($0.each) } }

@@ -84,6 +84,8 @@ package struct ObservationResult: Sendable {
             indirect case observed(ObservationResult, box: PictureMap.Rectangle)
             /// The detection's crop failed; the others are answered.
             case failed(InferenceError)
+            /// The stage's taught model cannot answer.
+            case absent(TaughtAbsence)
         }
     }
 

@@ -44,8 +44,10 @@ extension Model {
     }
 
     /// The results for several pictures in one inference; see ``classifications(of:top:threshold:options:slot:)``.
+    /// - Parameter taught: the taught models that answer stages of a pipeline.
     package func observations(
-        of images: [EncodedImage], request: ObservationRequest, options: PredictionOptions, slot: Slot
+        of images: [EncodedImage], request: ObservationRequest, options: PredictionOptions,
+        taught: TaughtStages = TaughtStages(), slot: Slot
     ) async -> [Result<ObservationResult, InferenceError>] {
         if let reader {
             let request = ReaderRequest(reader, request, options, slot)
@@ -54,7 +56,7 @@ extension Model {
             }
         }
         if pipeline != nil || request.keepsPicture {
-            let request = pipelineRequest(request, options, slot)
+            let request = pipelineRequest(request, options, taught, slot)
             return await outcomes(of: images, in: slot) { (image) throws(InferenceError) in
                 try await request.result(image)
             }

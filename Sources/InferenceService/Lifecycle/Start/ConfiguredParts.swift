@@ -81,6 +81,7 @@ struct ConfiguredParts {
         }
         if let store {
             repository.reserve(store.all.map(\.name) + store.problems.keys)
+            repository.allowTaughtStages()
             store.count(repository.keepUpdates(in: ModelRepository.updatesFolder(in: plan.settings.taughtDirectory)))
         }
         do throws(RepositoryError) {

@@ -9,6 +9,7 @@ struct CropStages {
     /// The maximum number of pixels of a crop.
     let maxPixels: Int
     let options: PredictionOptions
+    let taught: TaughtStages
     let slot: Slot
     /// The limiter that issued the slot.
     let limiter: InFlightLimiter
@@ -21,6 +22,7 @@ struct CropStages {
         self.picture = picture
         maxPixels = request.maxPixels
         options = request.stageOptions
+        taught = request.taught
         slot = request.slot
         limiter = request.detector.limiter
         budget = request.options.maxCrops
@@ -83,9 +85,16 @@ struct CropStages {
         _ stage: Pipeline.Stage, at found: [ObservationResult.Found]
     ) async throws(InferenceError) -> [ObservationResult.StageAnswer] {
         let start = MonotonicInstant.now
-        let request = StageRequest(stage: stage, picture: picture, maxPixels: maxPixels, options: options, slot: slot)
-        let chunks = stage.chunks(of: found.count)
-        let results = try await Parallel.results(chunks.count, width: stage.width) { (index) throws(InferenceError) in
+        let answering: StageModel
+        do throws(TaughtAbsence) { answering = try stage.answering(taught) } catch {
+            return missing(stage, found.count, error)
+        }
+        let model = answering.model
+        let request = StageRequest(
+            stage: stage, answering: answering, picture: picture, maxPixels: maxPixels, options: options, slot: slot)
+        let chunks = stage.chunks(of: found.count, for: model)
+        let results = try await Parallel.results(chunks.count, width: stage.width(for: model)) {
+            (index) throws(InferenceError) in
             try await request.answers(for: Array(found[chunks[index]]))
         }.flatMap { $0 }
         var spent = StageTimes()
@@ -93,25 +102,36 @@ struct CropStages {
             switch result {
             case .classes(let result): spent.add(result.times)
             case .observed(let result, _): spent.add(result.times)
-            case .failed: break
+            case .failed, .absent: break
             }
         }
         let name = stage.description.name, time = MonotonicInstant.now.nanoseconds(since: start)
         times.add(spent)
         times.add(StageTimes.Stage(name: name, nanoseconds: time))
         // The slot belongs to the detector's model; charge the client's use of this model to its share there.
-        if stage.model.limiter !== limiter { stage.model.limiter.charge(options.claim, nanoseconds: spent.sum) }
+        if model.limiter !== limiter { model.limiter.charge(options.claim, nanoseconds: spent.sum) }
         note.stages.append(
             PipelineNote.Stage(
                 name: name, nanoseconds: time, crops: results.count,
                 failures: results.count { if case .failed = $0 { true } else { false } }))
         return results.map { ObservationResult.StageAnswer(name: name, outcome: $0) }
     }
+
+    /// The answers of a stage if its taught model cannot answer.
+    private mutating func missing(
+        _ stage: Pipeline.Stage, _ count: Int, _ absence: TaughtAbsence
+    ) -> [ObservationResult.StageAnswer] {
+        let name = stage.description.name
+        times.add(StageTimes.Stage(name: name, nanoseconds: 0))
+        note.stages.append(PipelineNote.Stage(name: name, nanoseconds: 0, crops: count, failures: count))
+        return Array(repeating: ObservationResult.StageAnswer(name: name, outcome: .absent(absence)), count: count)
+    }
 }
 
 /// One stage for some detections, in a request's slot.
 struct StageRequest: Sendable {
     let stage: Pipeline.Stage
+    let answering: StageModel
     let picture: HeldPicture
     let maxPixels: Int
     let options: PredictionOptions
@@ -126,7 +146,9 @@ struct StageRequest: Sendable {
         var crops: [FindCrop] = []
         for one in found {
             do throws(InferenceError) {
-                crops.append(try FindCrop(stage, of: one, in: picture, maxPixels: maxPixels))
+                crops.append(
+                    try FindCrop(
+                        stage.description, for: answering.model, of: one, in: picture, maxPixels: maxPixels))
                 outcomes.append(nil)
             } catch {
                 outcomes.append(.failed(error))
@@ -142,7 +164,7 @@ struct StageRequest: Sendable {
     }
 
     private func answers(ofCrops crops: [FindCrop]) async throws(InferenceError) -> [Outcome] {
-        let model = stage.model, images = crops.map(\.image)
+        let model = answering.model, images = crops.map(\.image)
         if let request = stage.description.request {
             var options = options
             if crops.count == 1 { options.place = crops[0].place }
@@ -155,11 +177,10 @@ struct StageRequest: Sendable {
             }
             return outcomes
         }
-        let count = model.description.classLabels?.count ?? 1
         let results = await each(images) {
             await model.classifications(
-                of: $0, top: min(stage.description.top ?? 5, count), threshold: stage.description.threshold ?? 0,
-                options: options, slot: slot)
+                of: $0, top: min(stage.description.top ?? 5, answering.classCount),
+                threshold: stage.description.threshold ?? 0, options: options, slot: slot, head: answering.head)
         }
         var outcomes: [Outcome] = []
         for result in results { outcomes.append(try Self.outcome(result) { .classes($0) }) }
@@ -194,13 +215,13 @@ struct StageRequest: Sendable {
 
 extension Pipeline.Stage {
     /// True if the stage runs for detections of this class.
-    fileprivate func applies(to found: ObservationResult.Found) -> Bool {
+    package func applies(to found: ObservationResult.Found) -> Bool {
         guard let classes = description.classes else { return true }
         return classes.contains(found.label) || classes.contains("\(found.index)")
     }
 
     /// The crops of each inference: several for answers without positions in the picture, otherwise one.
-    fileprivate func chunks(of count: Int) -> [Range<Int>] {
+    fileprivate func chunks(of count: Int, for model: Model) -> [Range<Int>] {
         switch description.task {
         case .classify where !description.crop.isMasked, .embed where !description.crop.isMasked:
             model.chunks(of: count)
@@ -210,7 +231,7 @@ extension Pipeline.Stage {
 
     /// The number of inferences at a time: as many as keep the model busy. Masked crops are copies, so only one at a
     /// time.
-    fileprivate var width: Int { description.crop.isMasked ? 1 : model.instances }
+    fileprivate func width(for model: Model) -> Int { description.crop.isMasked ? 1 : model.instances }
 }
 
 extension PipelineDescription.Stage {

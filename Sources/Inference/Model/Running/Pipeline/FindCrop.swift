@@ -15,13 +15,15 @@ struct FindCrop: Sendable {
     /// The approximate nanoseconds for scaling one pixel.
     private static let timeOfPixel = 2.0
 
+    /// - Parameter model: the model that gets the picture.
     /// - Throws: if the detection has no such part.
     init(
-        _ stage: Pipeline.Stage, of found: ObservationResult.Found, in picture: HeldPicture, maxPixels: Int
+        _ stage: PipelineDescription.Stage, for model: Model, of found: ObservationResult.Found,
+        in picture: HeldPicture, maxPixels: Int
     ) throws(InferenceError) {
-        let crop = stage.description.crop
+        let crop = stage.crop
         do throws(ImageError) {
-            if let (transform, size) = try Self.alignment(stage, of: found) {
+            if let (transform, size) = try Self.alignment(crop, for: model, of: found) {
                 let aligned = try picture.pixels.aligned(
                     by: transform, width: size.width, height: size.height, maxPixels: maxPixels)
                 image = EncodedImage(aligned, time: UInt64(Double(size.width * size.height) * Self.timeOfPixel))
@@ -39,7 +41,7 @@ struct FindCrop: Sendable {
             (place, alignment) = (PicturePlace(window: window, size: picture.size), nil)
             box = PictureMap.Rectangle(x: cropBox.x, y: cropBox.y, width: cropBox.width, height: cropBox.height)
         } catch {
-            if case .corrupt(let reason) = error { throw .invalidInput(name: stage.description.name, reason: reason) }
+            if case .corrupt(let reason) = error { throw .invalidInput(name: stage.name, reason: reason) }
             throw .image(error, input: nil)
         }
     }
@@ -54,13 +56,12 @@ struct FindCrop: Sendable {
 
     /// The transform to an aligned crop, and its size; nil for a part of the picture.
     private static func alignment(
-        _ stage: Pipeline.Stage, of found: ObservationResult.Found
+        _ crop: PipelineDescription.Crop, for model: Model, of found: ObservationResult.Found
     ) throws(ImageError) -> (SimilarityTransform, ImageSize)? {
-        let crop = stage.description.crop
         switch crop.alignment {
         case nil: return nil
         case .fivePoints:
-            let side = crop.side ?? stage.model.squareSide ?? 112
+            let side = crop.side ?? model.squareSide ?? 112
             guard let transform = transform(found, side: side) else { throw .corrupt(noPoints) }
             return (transform, ImageSize(width: side, height: side))
         case .box:

@@ -34,17 +34,21 @@ extension Model {
     /// ``PipelineRequest/explanation(of:_:finds:)``.
     package func explanation(
         of image: EncodedImage, _ way: [Pipeline.Stage], finds: [Int], request: ObservationRequest,
-        options: PredictionOptions, slot: Slot
+        options: PredictionOptions, taught: TaughtStages, slot: Slot
     ) async throws(InferenceError) -> PreprocessedImage {
-        try await pipelineRequest(request, options, slot).explanation(of: image, way, finds: finds)
+        try await pipelineRequest(request, options, taught, slot).explanation(of: image, way, finds: finds)
     }
 
-    func pipelineRequest(_ request: ObservationRequest, _ options: PredictionOptions, _ slot: Slot) -> PipelineRequest {
+    func pipelineRequest(
+        _ request: ObservationRequest, _ options: PredictionOptions, _ taught: TaughtStages, _ slot: Slot
+    ) -> PipelineRequest {
         var options = options
         // These options apply to one tensor; a pipeline fills many.
         (options.keeps, options.decoded) = (nil, nil)
         return PipelineRequest(
-            detector: pipeline?.detector ?? self, pipeline: pipeline, request: request, options: options, slot: slot)
+            detector: pipeline?.detector ?? self, pipeline: pipeline, request: request, options: options,
+            taught: taught,
+            slot: slot)
     }
 
     /// The results of a request that holds a picture's pixels, for one picture after the other.

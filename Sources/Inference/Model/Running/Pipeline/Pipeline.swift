@@ -1,5 +1,6 @@
 internal import Observations
 internal import Synchronization
+internal import Teaching
 
 /// A pipeline and the models that it runs. It keeps the models, so that a request uses one version of each in all
 /// stages.
@@ -10,17 +11,26 @@ package final class Pipeline: Sendable {
     /// The stages that run for each detection.
     package let stages: [Stage]
 
+    /// The names of the taught models that answer stages. They change apart from the pipeline, so each request finds
+    /// them anew (``TaughtStages``).
+    package let taughtNames: Set<String>
+
     /// A stage with its model.
     package struct Stage: Sendable {
         package let description: PipelineDescription.Stage
-        package let model: Model
+        /// Nil for a taught model.
+        package let model: Model?
         /// The stages that run for each of its own detections.
         package let each: [Stage]
     }
 
     /// Checks the stages against the models; each error is added to the problems with its path.
-    /// - Parameter models: by name; a problem has already been added for each missing model.
-    package init?(_ description: PipelineDescription, models: [String: Model], problems: ProblemList) {
+    /// - Parameters:
+    ///   - models: by name; a problem has already been added for each missing model.
+    ///   - taught: the names that taught models have or can get.
+    package init?(
+        _ description: PipelineDescription, models: [String: Model], taught: Set<String> = [], problems: ProblemList
+    ) {
         for (name, model) in models where model.pipeline != nil {
             let places = description.allStages.filter { $0.model == name }.map(\.path)
             for place in (description.model == name ? ["pipeline"] : []) + places {
@@ -30,9 +40,10 @@ package final class Pipeline: Sendable {
         let check = PipelineCheck(problems: problems)
         guard let detector = models[description.model] else { return nil }
         check.detector(detector, description)
-        let stages = Self.stages(description.each, of: detector, models: models, check)
+        let stages = Self.stages(description.each, of: detector, models: models, taught: taught, check)
         guard problems.problems.isEmpty else { return nil }
         self.description = description
+        taughtNames = taught
         self.detector = detector
         self.stages = stages
         for model in self.models { model.pipelines.wrappingAdd(1, ordering: .relaxed) }
@@ -43,18 +54,24 @@ package final class Pipeline: Sendable {
     }
 
     private static func stages(
-        _ descriptions: [PipelineDescription.Stage], of parent: Model, models: [String: Model], _ check: PipelineCheck
+        _ descriptions: [PipelineDescription.Stage], of parent: Model, models: [String: Model], taught: Set<String>,
+        _ check: PipelineCheck
     ) -> [Stage] {
         descriptions.compactMap { stage in
-            guard let model = models[stage.model] else { return nil }
+            guard let model = models[stage.model] else {
+                guard taught.contains(stage.model) else { return nil }
+                check.taughtStage(stage, of: parent)
+                return Stage(description: stage, model: nil, each: [])
+            }
             check.stage(stage, model, of: parent)
             return Stage(
-                description: stage, model: model, each: Self.stages(stage.each, of: model, models: models, check))
+                description: stage, model: model,
+                each: Self.stages(stage.each, of: model, models: models, taught: taught, check))
         }
     }
 
-    /// All models, one for each place that names a model.
-    package var models: [Model] { [detector] + allStages.map(\.model) }
+    /// All models that it keeps, one for each place that names one of them.
+    package var models: [Model] { [detector] + allStages.compactMap(\.model) }
 
     /// True if it runs this model.
     package func keeps(_ model: Model) -> Bool { models.contains { $0 === model } }
@@ -77,11 +94,10 @@ package final class Pipeline: Sendable {
         return way(stages)
     }
 
-    /// The models by name, each with its version.
-    package var versions: [(name: String, version: String)] {
+    /// The names of all models, each once, the detector's first.
+    package var modelNames: [String] {
         var names: Set<String> = []
-        let named = [(description.model, detector)] + allStages.map { ($0.description.model, $0.model) }
-        return named.filter { names.insert($0.0).inserted }.map { ($0.0, $0.1.description.version) }
+        return ([description.model] + allStages.map(\.description.model)).filter { names.insert($0).inserted }
     }
 }
 
@@ -114,6 +130,19 @@ struct PipelineCheck {
                 problems.add("\(stage.path).task", "\"\(stage.model)\" does not give \(task.gives): \(model.abilities)")
             }
         }
+        finds(stage, of: parent)
+    }
+
+    /// Checks a stage with a taught model. Its classes change apart from the pipeline.
+    func taughtStage(_ stage: PipelineDescription.Stage, of parent: Model) {
+        do throws(TeachingError) { try TaughtNames.check(name: stage.model) } catch {
+            problems.add("\(stage.path).model", error.message)
+        }
+        finds(stage, of: parent)
+    }
+
+    /// Checks that a stage fits the detections that it runs on.
+    private func finds(_ stage: PipelineDescription.Stage, of parent: Model) {
         labels(stage.classes, of: parent, at: "\(stage.path).classes")
         guard case .boxes(let boxes)? = parent.observationOutput(for: .detect)?.kind else { return }
         if stage.crop.alignment == .box, !boxes.decoding.hasAngles {

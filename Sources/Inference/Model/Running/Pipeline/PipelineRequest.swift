@@ -11,7 +11,11 @@ struct PipelineRequest: Sendable {
     let pipeline: Pipeline?
     let request: ObservationRequest
     let options: PredictionOptions
+    /// The taught models that answer stages.
+    let taught: TaughtStages
     let slot: Slot
+    /// The only stage that runs, for the embeddings of its crops; nil for the pipeline's own stages.
+    var embedding: EmbeddingStage?
 
     /// The request to the detector: options that it does not set are the pipeline's.
     private var asked: ObservationRequest {
@@ -47,10 +51,12 @@ struct PipelineRequest: Sendable {
             )
         }
         if request.keepsPicture { result.picture = picture }
-        guard let pipeline, case .detections(let found) = result.content else { return result }
+        guard let pipeline, case .detections(var found) = result.content else { return result }
+        if let embedding { found = embedding.detections(among: found) }
         var crops = CropStages(self, picture: picture)
         result.content = .detections(
-            try await crops.runStages(of: found, pipeline.stages, maximum: pipeline.description.maximum))
+            try await crops.runStages(
+                of: found, embedding.map { [$0.stage] } ?? pipeline.stages, maximum: pipeline.description.maximum))
         result.times.add(crops.times)
         result.pipeline = crops.note
         return result
@@ -93,19 +99,25 @@ struct PipelineRequest: Sendable {
                     name: "find",
                     reason: "expected a number below \(found.count), as many as there are finds, found \(number)")
             }
+            let answering: StageModel
+            do throws(TaughtAbsence) { answering = try stage.answering(taught) } catch {
+                throw .modelNotReady(name: stage.description.model, reason: error.message)
+            }
             if level == way.count - 1 {
-                let crop = try FindCrop(stage, of: found[number], in: picture, maxPixels: maxPixels)
-                return try await stage.model.preprocess(lowPriority: crop.image, options: stageOptions)
+                let crop = try FindCrop(
+                    stage.description, for: answering.model, of: found[number], in: picture, maxPixels: maxPixels)
+                return try await answering.model.preprocess(lowPriority: crop.image, options: stageOptions)
             }
             let inner = StageRequest(
-                stage: stage, picture: picture, maxPixels: maxPixels, options: stageOptions, slot: slot)
+                stage: stage, answering: answering, picture: picture, maxPixels: maxPixels, options: stageOptions,
+                slot: slot)
             switch try await inner.answers(for: [found[number]]).first {
             case .observed(let result, _)?:
                 guard case .detections(let next) = result.content else { break }
                 found = next
                 continue
             case .failed(let error)?: throw error
-            case .classes?, nil: break
+            case .classes?, .absent?, nil: break
             }
             found = []
         }
