@@ -39,7 +39,7 @@ package struct FolderTeaching {
     }
 
     /// The valid values of `chosen`.
-    package static var methods: [String] { MethodChoice.names }
+    package static var methods: [String] { MethodChoice.classifierNames }
 
     private let request: Request
     private let settings: Settings
