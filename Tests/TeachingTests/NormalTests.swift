@@ -35,6 +35,13 @@ import Testing
         return (store, try store.create("parts", .test, dimension: dimension, choice).model)
     }
 
+    /// Four numbers that are nearly normally distributed.
+    private static func draw(_ random: inout SplitMix) -> [Float] {
+        var row = [Float](repeating: 0, count: 4)
+        for index in 0..<24 { row[index % 4] += Float.random(in: -1...1, using: &random) }
+        return row
+    }
+
     private static func isNear(_ one: [Double], _ other: [Double]) -> Bool {
         one.count == other.count && zip(one, other).allSatisfy { abs($0 - $1) < 1e-12 }
     }
@@ -110,10 +117,7 @@ import Testing
         let draws = LongTests.times(1_000, long: 20_000), shares = [0.01, 0.05]
         var alarms = [0, 0]
         for _ in 0..<draws {
-            let rows = (0...99).map { _ in
-                (0..<4).map { _ in (0..<6).reduce(Float(0)) { sum, _ in sum + Float.random(in: -1...1, using: &random) }
-                }
-            }
+            let rows = (0...99).map { _ in Self.draw(&random) }
             let examples = rows.dropLast().enumerated().map { number, row in
                 let picture = Array("\(number)".utf8)
                 return (id: picture.withUnsafeBytes { ExampleID(of: $0) }, embedding: row)

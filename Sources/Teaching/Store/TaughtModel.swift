@@ -12,7 +12,7 @@ package final class TaughtModel: Sendable {
     /// Held while files are written, so only threads that may block take it.
     private let files: Guarded<Files>
     private let current: Guarded<TaughtView>
-    /// The left-out scores of the newest version's normal examples, for the next evaluation, which holds them. Nil
+    /// The left-out scores of the version that was evaluated last, for the next evaluation, which holds them. Nil
     /// before the first one.
     private let leftOut = Guarded<LeftOutUpkeep?>(nil)
 
@@ -246,17 +246,17 @@ package final class TaughtModel: Sendable {
         }
     }
 
-    /// Computes the left-out scores of a version. Those of the newest one are kept up to date from change to change.
+    /// Computes the left-out scores of a version, from those of the last one. A cancelled evaluation keeps its
+    /// progress.
     private func evaluateNormal(
         _ version: TaughtVersion, _ state: TaughtState, _ falseAlarms: Double, _ isOver: () -> Bool
     ) throws(TeachingError) {
         let examples = state.examples.filter { $0.since <= version.number }.map { (id: $0.id, embedding: $0.embedding) }
-        let isNewest = version.number == state.versions.last?.number
         let scores = leftOut.withLock { kept -> [Double]? in
             var upkeep = kept ?? LeftOutUpkeep(state)
-            defer { if isNewest { kept = upkeep } }
-            // Otherwise the copy in the lock would be copied by the first change.
-            if isNewest { kept = nil }
+            // Otherwise the first change would copy all of it.
+            kept = nil
+            defer { kept = upkeep }
             return upkeep.update(to: examples, isCancelled: isOver)
         }
         guard let scores else { return }

@@ -23,9 +23,8 @@ struct NormalReport: Sendable {
         ]
         if let threshold = leftOut.threshold {
             lines.append(
-                "beyond a distance of \(Units.decimal(threshold, places: 3)) to the nearest of them a picture is an "
-                    + "anomaly: about \(Units.decimal(100 * leftOut.falseAlarms, places: 2)) % of normal pictures like "
-                    + "these are")
+                "beyond a distance of \(Units.decimal(threshold, places: 3)) to the nearest of them a picture is an anomaly "
+                    + "(share of false alarms: \(leftOut.falseAlarms))")
         }
         if let advice = evaluation.advice { lines.append(advice) }
         if !failures.isEmpty { lines.append("\(TeachReport.count(failures.count, "picture")) left out: see above") }

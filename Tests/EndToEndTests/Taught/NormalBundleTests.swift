@@ -33,7 +33,7 @@ struct NormalBundleTests {
         let made = try teach(["good", "--normal", "--false-alarms", "0.2", "-o", "screws"])
         #expect(made.status == 0, "\(made.errors)")
         #expect(made.text.contains("screws: 12 normal pictures, on embeddings of embedder"), "\(made.text)")
-        #expect(made.text.contains("a picture is an anomaly: about 20 % of normal pictures"), "\(made.text)")
+        #expect(made.text.contains("a picture is an anomaly (share of false alarms: 0.2)"), "\(made.text)")
         #expect(made.text.contains("wrote screws"), "\(made.text)")
         let server = try TaughtDaemon(["--model", "screws=" + folder.appendingPathComponent("screws").path])
         let body = "{\"embedder\": \"embedder\", \"method\": \"normal\", \"false_alarms\": 0.2}"
