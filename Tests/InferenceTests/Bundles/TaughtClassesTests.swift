@@ -78,6 +78,33 @@ import Testing
         }
     }
 
+    @Test("a bundle of normal examples answers bit for bit like the taught head")
+    func aBundleOfNormalExamplesFindsAnomalies() async throws {
+        let rows: [[Float]] = [[0.6, 0, 0.8, 0.01], [0.6, 0.02, 0.8, 0], [0.6, 0, 0.79, 0.03], [0, 1, 0, 0]]
+        var normal = try #require(NormalExamples(rows, dimension: 4, falseAlarms: 0.4))
+        normal.leftOut = LeftOutScores([0.00001, 0.0002, 0.0003, 0.9], falseAlarms: 0.4)
+        let head = TaughtClassifier(normal), bytes = TaughtFile.bytes(of: head)
+        let model = try await Self.load(bytes).get()
+        #expect(model.isImageClassifier && model.description.classLabels == ["normal"])
+        #expect(model.taughtClassifier == head)
+        let result = try await model.classification(of: Self.picture(), top: 1)
+        let expected = try #require(head.answer([0.6, 0, 0.8, 0])?.anomaly)
+        let anomaly = AnomalyMark(
+            score: expected.score, threshold: expected.threshold, p: expected.p, isAnomaly: expected.isAnomaly)
+        #expect(result.taught?.anomaly == anomaly && anomaly.threshold == 0.0003 && anomaly.isAnomaly == false)
+        #expect(result.classifications.map(\.label) == ["normal"] && result.taught?.isKnown == true)
+        for (text, other, reason) in [
+            ("\"0.4\"", "\"0.9\"", "expected 0.0001 to 0.5"),
+            ("\"labels\":\"normal\"", "\"labels\":\"abnorm\"", "there is only \"normal\""),
+        ] {
+            var bytes = bytes
+            let place = try #require(bytes.firstRange(of: Array(text.utf8)))
+            bytes.replaceSubrange(place, with: Array(other.utf8))
+            let found = try await Self.problems(bytes)
+            #expect(found.contains { $0.hasPrefix("outputs[0].taught") && $0.contains(reason) }, "\(found)")
+        }
+    }
+
     /// A head that is not part of the bundle, as with classes taught to a daemon.
     @Test("an embedding model classifies with a taught head that comes with the request")
     func aModelOfEmbeddingsAnswersWithTheClassesOfAnother() async throws {
