@@ -1,4 +1,5 @@
 internal import Inference
+internal import JSON
 internal import Settings
 internal import SystemSupport
 internal import Teaching

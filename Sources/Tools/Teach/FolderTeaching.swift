@@ -118,6 +118,8 @@ package struct FolderTeaching {
         switch choice {
         case .auto: Evaluator.compare(set, current: choice.first)
         case .fixed(let method): Evaluator.test(method, set)
+        // Normal pictures have no classes to test.
+        case .normal: nil
         }
     }
 

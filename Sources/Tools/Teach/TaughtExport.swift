@@ -1,6 +1,6 @@
 internal import Glibc
 package import Settings
-internal import SystemSupport
+package import SystemSupport
 internal import Teaching
 
 /// Writes a taught model as a Core ML file: `ocelli export`.

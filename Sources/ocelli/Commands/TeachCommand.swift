@@ -161,7 +161,7 @@ enum TeachCommand: Command {
 
     private static func writeVectors(_ request: Request) throws -> Int32 {
         guard let vectors = request.vectors, let labels = request.labels, let output = request.folder.output,
-            request.words.isEmpty, request.evaluated == nil, request.folder.embedder == nil
+            request.words.isEmpty, request.evaluated == nil, request.folder.embedder == nil, !request.folder.isNormal
         else {
             throw UsageError("expected --text-vectors, --labels and -o; `ocelli help teach` shows the usage")
         }
