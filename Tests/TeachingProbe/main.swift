@@ -5,14 +5,19 @@ import Teaching
 /// when each step is acknowledged. TeachingTests kills the process and compares its files.
 ///
 /// With `run-compacting` the journal is compacted at every change that leaves something to drop, with `run` never. With
-/// `run-named` and `run-named-compacting` examples have names, and get others.
+/// `run-named` and `run-named-compacting` examples have names, and get others. With `run-normal` and
+/// `run-normal-compacting` the method is `normal`.
 /// `full` fills the disk and forgets everything; `full-damaged` damages the end of a journal on a full disk.
 ///
-/// usage: TeachingProbe run[-named][-compacting] FOLDER SEED STEPS | TeachingProbe state|full|full-damaged FOLDER
+/// usage: TeachingProbe run[-named|-normal][-compacting] FOLDER SEED STEPS | TeachingProbe state|full|full-damaged
+/// FOLDER
 struct Probe {
     let store: TaughtStore
     var generator: UInt64
     let hasNames: Bool
+    let isNormal: Bool
+
+    private func label(_ number: Int) -> String { isNormal ? "normal" : "class \(number)" }
 
     /// A name that depends on the step; nil for some steps.
     private func name(_ number: Int) -> String? {
@@ -27,7 +32,8 @@ struct Probe {
     mutating func step(_ number: Int) throws {
         guard let model = store.model("parts") else {
             _ = try store.create(
-                "parts", Embedder(model: "embedder", version: "1", digest: "sha256:1"), dimension: 8, .auto)
+                "parts", Embedder(model: "embedder", version: "1", digest: "sha256:1"), dimension: 8,
+                isNormal ? .normal(falseAlarms: 0.1) : .auto)
             return
         }
         let examples = Array(model.view.state.examples)
@@ -38,7 +44,7 @@ struct Probe {
         case 5...6 where !examples.isEmpty:
             let example = examples[next(examples.count)]
             let moved = TaughtModel.NewExample(
-                id: example.id, label: "class \(next(4))", embedding: example.embedding, name: name(number))
+                id: example.id, label: label(next(4)), embedding: example.embedding, name: name(number))
             _ = try model.teach([moved], time: number)
         case 7...8: try model.evaluate(time: number)
         case 9...10 where !model.view.state.versions.isEmpty:
@@ -51,7 +57,7 @@ struct Probe {
                 let label = next(4)
                 let embedding = (0..<8).map { Float(next(1000)) / 1000 + ($0 == label ? 1 : 0) }
                 return TaughtModel.NewExample(
-                    id: picture.withUnsafeBytes { ExampleID(of: $0) }, label: "class \(label)", embedding: embedding,
+                    id: picture.withUnsafeBytes { ExampleID(of: $0) }, label: self.label(label), embedding: embedding,
                     picture: picture, name: name(number))
             }
             _ = try model.teach(new, time: number)
@@ -62,7 +68,8 @@ struct Probe {
         guard let model = store.model("parts") else { return "none" }
         let state = model.view.state
         let versions = state.versions.map {
-            "\($0.number) \($0.method) \($0.examples) \($0.evaluation.map { "\($0.method) \($0.correct)" } ?? "-")"
+            "\($0.number) \($0.method) \($0.examples) "
+                + ($0.evaluation.map { "\($0.method) \($0.correct) \($0.leftOut?.scores ?? [])" } ?? "-")
         }
         // Earlier classes that no kept version uses may be dropped at any time.
         let oldest = state.versions.first?.number ?? state.next
@@ -192,7 +199,8 @@ case "full-damaged":
 default:
     var probe = Probe(
         store: try TaughtStore(folder: arguments[2], limits: limits),
-        generator: UInt64(arguments.dropFirst(3).first ?? "0") ?? 0, hasNames: arguments[1].contains("named"))
+        generator: UInt64(arguments.dropFirst(3).first ?? "0") ?? 0, hasNames: arguments[1].contains("named"),
+        isNormal: arguments[1].contains("normal"))
     if arguments[1] == "state" {
         print(probe.text)
     } else {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ForgettingTests {
     @Test(
         "after forgetting, the model is as if never taught the example, and no file holds the example",
-        arguments: MethodChoice.names)
+        arguments: MethodChoice.classifierNames)
     func forgettingEqualsNeverTaught(_ method: String) throws {
         let choice = try #require(MethodChoice(method))
         var random = SplitMix(seed: 320 + UInt64(method.utf8.count))

@@ -95,7 +95,7 @@ import Testing
         let clouds = Clouds(classes: 8, dimension: 64, spread: 0.5, &random)
         let unknownPictures = Clouds(classes: 8, dimension: 64, spread: 0.5, &random)
         let set = try clouds.set(each: 20, &random)
-        for method in TeachingMethod.allCases {
+        for method in TeachingMethod.classifiers {
             var head = try #require(TaughtClassifier(method, set))
             head.threshold = try #require(Evaluator.evaluate(method, set)).threshold
             var rejected = 0, found = 0
@@ -152,7 +152,7 @@ import Testing
 
     @Test(
         "an evaluation asks for each example whether to stop, and stops at once when cancelled",
-        arguments: TeachingMethod.allCases)
+        arguments: TeachingMethod.classifiers)
     func aCancelledEvaluationEndsAtOnce(_ method: TeachingMethod) throws {
         var random = SplitMix(seed: 7)
         let set = try Clouds(classes: 3, dimension: 8, spread: 1, &random).set(each: 40, &random)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct MethodTests {
     @Test(
         "answers, distances and confidences equal those of scikit-learn",
-        arguments: try! MethodFixture.load().cases, TeachingMethod.allCases)
+        arguments: try! MethodFixture.load().cases, TeachingMethod.classifiers)
     func answersAreThoseOfScikitLearn(
         _ fixture: MethodFixture.Case, _ method: TeachingMethod
     ) throws {
@@ -48,7 +48,7 @@ import Testing
 
     @Test(
         "evaluations equal those of scikit-learn without the tested examples",
-        arguments: try! MethodFixture.load().cases, TeachingMethod.allCases)
+        arguments: try! MethodFixture.load().cases, TeachingMethod.classifiers)
     func evaluationsAreThoseOfScikitLearnWithoutTheTestedExample(
         _ fixture: MethodFixture.Case, _ method: TeachingMethod
     ) throws {
@@ -117,7 +117,7 @@ import Testing
     func oneClassAnswersWithTheDistanceToItsMean() throws {
         let set = try #require(
             ExampleSet(dimension: 2, labels: ["bolt"], rows: [[1, 0], [0, 1], [2, 2]], classes: [0, 0, 0]))
-        for method in TeachingMethod.allCases {
+        for method in TeachingMethod.classifiers {
             let head = try #require(TaughtClassifier(method, set))
             let near = try #require(head.answer([3, 3])), far = try #require(head.answer([-1, -1]))
             #expect(near.confidences == [1] && near.first == 0)
@@ -129,7 +129,7 @@ import Testing
     func oneExampleOfAClassIsEnoughAndIsNotTested() throws {
         let set = try #require(
             ExampleSet(dimension: 2, labels: ["bolt", "nut"], rows: [[1, 0], [0, 1]], classes: [0, 1]))
-        for method in TeachingMethod.allCases {
+        for method in TeachingMethod.classifiers {
             #expect(try #require(TaughtClassifier(method, set)?.answer([0.1, 1])).first == 1)
             let evaluation = try #require(Evaluator.evaluate(method, set))
             #expect(evaluation.accuracy == nil && evaluation.interval == nil && evaluation.threshold == nil)

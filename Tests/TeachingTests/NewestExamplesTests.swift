@@ -27,7 +27,7 @@ import Testing
 
     @Test(
         "after each change, the serving classifier equals one that is made again from all examples, bit for bit",
-        arguments: TeachingMethod.allCases.filter { $0 != .logistic })
+        arguments: TeachingMethod.classifiers.filter { $0 != .logistic })
     func changesServeWhatAllExamplesGive(_ method: TeachingMethod) throws {
         var random = SplitMix(seed: 3_200)
         let model = try TaughtStore(folder: folder.path).create("parts", .test, dimension: 11, .fixed(method)).model

@@ -297,7 +297,7 @@ case "accuracy" where arguments.count == 5 || arguments.count == 6 && arguments[
     guard let draws = Int(arguments[4]), draws > 0 else { fail("DRAWS: expected a number") }
     let pool = try Pool(arguments[3], in: URL(filePath: arguments[2]))
     for each in [1, 5, 20] {
-        let methods = arguments.count == 6 ? [] : TeachingMethod.allCases
+        let methods = arguments.count == 6 ? [] : TeachingMethod.classifiers
         for method in [nil] + methods.map(Optional.some) where method != .logistic || each > 1 {
             measureAccuracy(pool, each: each, method: method, draws: method == .logistic ? min(20, draws) : draws)
         }

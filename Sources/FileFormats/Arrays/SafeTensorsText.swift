@@ -21,6 +21,14 @@ package struct NamedTensor: Sendable {
         bytes = Self.bytes(values.count) { UInt32(bitPattern: values[$0]) }
     }
 
+    /// A tensor of 64-bit floats.
+    package init(_ name: String, _ shape: [Int], _ values: [Double]) {
+        (self.name, typeName, self.shape) = (name, "F64", shape)
+        bytes = Self.bytes(2 * values.count) {
+            UInt32(truncatingIfNeeded: values[$0 / 2].bitPattern >> ($0 % 2 == 0 ? 0 : 32))
+        }
+    }
+
     /// Little-endian words, without intermediate arrays: there may be a hundred million.
     private static func bytes(_ count: Int, _ word: (Int) -> UInt32) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 4 * count) { buffer, filled in

@@ -63,6 +63,8 @@ function showLesson() {
     : test && test.interval ? test.correct + " of " + test.examples + " right, each answered without itself: " +
       percent(test.interval[0]) + " to " + percent(test.interval[1]) + " for pictures like these." +
       (test.advice ? " " + test.advice[0].toUpperCase() + test.advice.slice(1) + "." : "")
+    : test && one.method === "normal" ? (test.advice ? test.advice[0].toUpperCase() + test.advice.slice(1)
+      : "A picture is an anomaly beyond a distance of " + test.threshold.toFixed(3)) + "."
     : one.evaluating ? "Testing…" : "A class needs two pictures to be tested.";
   if (one && one.evaluating && test) $("grade").textContent += " (Testing the newest pictures…)";
   if (one && one.state === "stale") $("grade").textContent += " The embedder has changed: teach the pictures again.";

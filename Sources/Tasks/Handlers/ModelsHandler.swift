@@ -158,7 +158,7 @@ package struct ModelsHandler: CallHandler {
                 writer.member("method", head.method.rawValue)
                 writer.member("dimension", head.dimension)
                 writer.key("threshold")
-                if let threshold = head.threshold { writer.number(threshold) } else { writer.null() }
+                if let threshold = head.knownDistance { writer.number(threshold) } else { writer.null() }
             }
         }
         writer.key("device")

@@ -35,6 +35,13 @@ extension TaughtModels {
     func evaluated(_ model: TaughtModel) {
         guard let version = model.view.state.served, let evaluation = version.evaluation else { return }
         metrics.add(.taughtEvaluations)
+        if let leftOut = evaluation.leftOut {
+            let threshold = leftOut.threshold.map { "an anomaly is beyond a distance of \($0)" }
+            log.info(
+                "taught \(model.name): version \(version.number): "
+                    + (threshold ?? evaluation.advice ?? "no threshold"))
+            return
+        }
         log.info(
             "taught \(model.name): version \(version.number): \(evaluation.correct) of \(evaluation.examples) examples are right "
                 + "when left out (\(evaluation.method.rawValue))")

@@ -18,6 +18,9 @@ final class TaughtUpkeep: Sendable {
 
     /// The wait for further changes before an evaluation, because a change would end it.
     private static let pause = Duration.milliseconds(100)
+    /// The time after which the comparison of many normal examples, which keeps its progress, gives way to other
+    /// models.
+    private static let turn = Duration.seconds(5)
     /// The time from a failure to the next attempt.
     private static let retryTime = Duration.seconds(60)
 
@@ -57,9 +60,11 @@ final class TaughtUpkeep: Sendable {
     private func work(on model: TaughtModel, _ taught: TaughtModels) async {
         if await taught.rebuildIfStale(model) { return }
         guard model.view.isEvaluating else { return }
+        let isDivided = model.view.state.choice.falseAlarms != nil
         let failure = await BackgroundThread.run { [self] () -> TeachingError? in
+            let end = MonotonicInstant.now + Self.turn
             do throws(TeachingError) {
-                try model.evaluate(time: TaughtModels.now, isCancelled: { isOver })
+                try model.evaluate(time: TaughtModels.now) { isOver || isDivided && MonotonicInstant.now >= end }
                 return nil
             } catch {
                 return error
@@ -73,6 +78,8 @@ final class TaughtUpkeep: Sendable {
                 try? await Task.sleep(for: Self.retryTime)
                 if !isOver { check(model, of: taught) }
             }
+        } else if isDivided, model.view.isEvaluating {
+            check(model, of: taught)
         } else {
             taught.evaluated(model)
         }

@@ -25,12 +25,18 @@ package struct ExamplesHandler: CallHandler {
         try query.read(call.head.target, maxDeadline: call.live.settings.maxDeadline)
         try call.checkDeclaredFrame()
         let model = try taught.find(call.path.name)
+        if let label = query.label { try Self.check(label, of: model) }
         if let refusal = taught.readyEmbedder(model.view.state.embedder)?.limiter.announce(claim: call.claim) {
             throw ServiceError(refusal)
         }
         self.call = call
         self.taught = taught
         self.query = query
+    }
+
+    /// Throws 400 for a label that the taught model's examples cannot have.
+    private static func check(_ label: String, of model: TaughtModel) throws(ServiceError) {
+        do throws(TeachingError) { try model.view.state.check(label: label) } catch { throw ServiceError(error) }
     }
 
     /// A picture of the request.
@@ -61,6 +67,7 @@ package struct ExamplesHandler: CallHandler {
         var options = query.picture.options(of: request, deadline: settings.deadline)
         options.claim = claim
         let model = try taught.find(call.path.name)
+        try Self.check(label, of: model)
         let embedder = try await taught.teacher(of: model, deadline: options.deadline)
         let state = model.view.state
         let images = await Self.complete(

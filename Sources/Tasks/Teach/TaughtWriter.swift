@@ -42,6 +42,7 @@ struct TaughtWriter {
             }
             writer.member("dimension", state.dimension)
             writer.member("method", state.choice.name)
+            if let falseAlarms = state.choice.falseAlarms { member("false_alarms", falseAlarms, to: &writer) }
             writer.key("version")
             if state.served != nil { writer.string(String(state.serving)) } else { writer.null() }
             writer.key("versions")
@@ -89,7 +90,9 @@ struct TaughtWriter {
             writer.member("by", evaluation.kind.rawValue)
             writer.member("method", evaluation.method.rawValue)
             writer.member("examples", evaluation.examples)
-            writer.member("correct", evaluation.correct)
+            writer.key("correct")
+            // With one class no answer is wrong.
+            if evaluation.leftOut == nil { writer.integer(evaluation.correct) } else { writer.null() }
             member("accuracy", evaluation.accuracy, to: &writer)
             writer.key("interval")
             if let (low, high) = evaluation.interval {
@@ -108,7 +111,13 @@ struct TaughtWriter {
                 }
             }
             writer.key("threshold")
-            if let threshold = evaluation.threshold { writer.number(threshold) } else { writer.null() }
+            if let leftOut = evaluation.leftOut, let threshold = leftOut.threshold {
+                writer.number(threshold)
+            } else if let threshold = evaluation.threshold {
+                writer.number(threshold)
+            } else {
+                writer.null()
+            }
             writer.key("advice")
             if let advice = evaluation.advice { writer.string(advice) } else { writer.null() }
         }

@@ -38,13 +38,16 @@ package struct Evaluation: Sendable, Equatable {
     package let confusions: [Confusion]
     /// The distance above which a picture counts as unknown; nil until a class has two examples.
     package let threshold: Float?
+    /// The scores of the examples of a `normal` model; nil for other methods.
+    package let leftOut: LeftOutScores?
 
     /// The maximum number of listed pairs.
     package static let maximumConfusions = 10
 
+    /// Wide: a record, in the order of its fields.
     package init(
         method: TeachingMethod, kind: Folds.Kind, folds: Int, classes: [ClassResult], confusions: [Confusion],
-        threshold: Float?
+        threshold: Float?, leftOut: LeftOutScores? = nil
     ) {
         self.method = method
         self.kind = kind
@@ -52,17 +55,37 @@ package struct Evaluation: Sendable, Equatable {
         self.classes = classes
         self.confusions = confusions
         self.threshold = threshold
+        self.leftOut = leftOut
+    }
+
+    /// The evaluation of a `normal` model: no example can be answered wrongly, so there is no
+    /// accuracy.
+    package init(_ leftOut: LeftOutScores, examples: Int) {
+        self.init(
+            method: .normal, kind: .leaveOneOut, folds: leftOut.count,
+            classes: [
+                ClassResult(label: TaughtClassifier.normalLabel, examples: examples, tested: 0, correct: 0)
+            ],
+            confusions: [], threshold: leftOut.threshold.map { Float($0) }, leftOut: leftOut)
     }
 
     /// The number of tested examples.
-    package var examples: Int { classes.reduce(0) { $0 + $1.tested } }
+    package var examples: Int { leftOut?.count ?? classes.reduce(0) { $0 + $1.tested } }
     package var correct: Int { classes.reduce(0) { $0 + $1.correct } }
-    package var accuracy: Double? { examples > 0 ? Double(correct) / Double(examples) : nil }
+    package var accuracy: Double? {
+        leftOut == nil && examples > 0 ? Double(correct) / Double(examples) : nil
+    }
     /// Wilson's 95 % interval of the accuracy.
-    package var interval: (low: Double, high: Double)? { WilsonInterval.of(correct, of: examples) }
+    package var interval: (low: Double, high: Double)? {
+        leftOut == nil ? WilsonInterval.of(correct, of: examples) : nil
+    }
 
     /// The advice on how to improve the model.
     package var advice: String? {
+        if let leftOut {
+            let missing = leftOut.needed - classes.reduce(0) { $0 + $1.examples }
+            return missing > 0 ? Self.advice(missing, leftOut.falseAlarms) : nil
+        }
         guard classes.count > 1 else { return "teach a second class: with one there is nothing to confuse it with" }
         // The class that was never tested, otherwise the one with the lowest accuracy, then with the fewest examples.
         let neediest = classes.min { one, other in
@@ -72,5 +95,10 @@ package struct Evaluation: Sendable, Equatable {
             return "every picture was recognized: more pictures make the interval narrower"
         }
         return neediest.map { "three more pictures of \($0.label) would help most" }
+    }
+
+    private static func advice(_ missing: Int, _ falseAlarms: Double) -> String {
+        "\(missing) more normal \(missing == 1 ? "picture is" : "pictures are") needed to tell anomalies with "
+            + "\"false_alarms\" of \(falseAlarms)"
     }
 }

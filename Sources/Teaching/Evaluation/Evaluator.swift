@@ -71,6 +71,7 @@ package enum Evaluator {
     static func isAffordable(_ method: TeachingMethod, _ set: ExampleSet) -> Bool {
         let rows = Double(set.rows.count), dimension = Double(set.dimension)
         return switch method {
+        case .normal: false
         case .nearestMean: true
         case .logistic: rows * dimension * Double(set.labels.count) <= 1e7
         case .nearestNeighbors: rows * rows * dimension <= 2e10

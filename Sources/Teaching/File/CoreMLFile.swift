@@ -19,10 +19,15 @@ package enum CoreMLFile {
     ///   - head: the head that answers; nil without examples.
     ///   - state: of the taught model.
     ///   - name: the name of the taught model.
-    /// - Throws: ``TeachingError`` (conflict) for fewer than two classes.
+    /// - Throws: ``TeachingError``: invalid for a `normal` model, conflict for fewer than two classes.
     package static func bytes(
         of head: TaughtClassifier?, _ state: TaughtState, name: String
     ) throws(TeachingError) -> [UInt8] {
+        guard state.choice.falseAlarms == nil else {
+            throw .invalid(
+                "\(name) has the method normal, which is no classifier: a Core ML file is for methods that tell classes apart"
+            )
+        }
         let classes = head?.labels.count ?? 0
         guard let head, classes > 1 else {
             throw .conflict("a Core ML classifier needs two classes: \(name) has \(classes)")

@@ -7,10 +7,13 @@ package enum TaughtFile {
     package static let name = "taught.safetensors"
     /// The value of `format` in the metadata.
     private static let format = "ocelli taught 1"
+    /// The key of the share of false alarms in the metadata.
+    private static let falseAlarms = "false_alarms"
 
     // MARK: Writing
 
     package static func bytes(of head: TaughtClassifier) -> [UInt8] {
+        if let normal = head.normal { return bytes(of: normal) }
         let count = head.labels.count, dimension = head.dimension, examples = head.exampleClasses.count
         let tensors = [
             NamedTensor("center", [dimension], head.center), NamedTensor("means", [count, dimension], head.means),
@@ -27,6 +30,20 @@ package enum TaughtFile {
             ])
     }
 
+    private static func bytes(of normal: NormalExamples) -> [UInt8] {
+        let rows = normal.rows, scores = normal.leftOut?.scores ?? []
+        let tensors = [
+            NamedTensor("left_out", [scores.count], scores),
+            NamedTensor("examples", [rows.count, normal.dimension], Array(rows.joined())),
+        ]
+        return SafeTensorsFile.bytes(
+            tensors.filter { !$0.bytes.isEmpty },
+            metadata: [
+                ("format", format), ("method", TeachingMethod.normal.rawValue),
+                ("labels", TaughtClassifier.normalLabel), (falseAlarms, "\(normal.falseAlarms)"),
+            ])
+    }
+
     // MARK: Reading
 
     /// Reads the head from a file.
@@ -38,6 +55,13 @@ package enum TaughtFile {
         let name = file.metadata["method"] ?? ""
         guard let method = TeachingMethod(rawValue: name), let labels = file.metadata["labels"] else {
             throw FormatError("has no labels, or the unknown method \"\(name.prefix(40))\"")
+        }
+        if method == .normal {
+            guard labels == TaughtClassifier.normalLabel else {
+                throw FormatError(
+                    "has the labels \"\(labels.prefix(40))\": with the method normal there is only \"normal\"")
+            }
+            return TaughtClassifier(try normal(file, bytes))
         }
         let names = labels.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         try check(names)
@@ -60,6 +84,33 @@ package enum TaughtFile {
         return head
     }
 
+    private static func normal(_ file: SafeTensorsFile, _ bytes: [UInt8]) throws(FormatError) -> NormalExamples {
+        let text = file.metadata[falseAlarms] ?? ""
+        guard let share = Double(text), MethodChoice.allowedFalseAlarms.contains(share) else {
+            throw FormatError("has \"\(falseAlarms)\" of \"\(text.prefix(40))\": expected 0.0001 to 0.5")
+        }
+        let numbers = try words(of: "examples", type: "F32", shape: [nil, nil], in: file, bytes)
+        let extents = try file.tensor("examples")?.shape ?? []
+        guard extents.count == 2, let dimension = extents.last, dimension > 0 else {
+            throw FormatError("has no \"examples\"")
+        }
+        let rows = stride(from: 0, to: numbers.count, by: dimension).map { start in
+            numbers[start..<start + dimension].map { Float(bitPattern: $0) }
+        }
+        let halves = try words(of: "left_out", type: "F64", shape: [nil], in: file, bytes)
+        let scores = stride(from: 0, to: halves.count, by: 2).map {
+            Double(bitPattern: UInt64(halves[$0]) | UInt64(halves[$0 + 1]) << 32)
+        }
+        guard var examples = NormalExamples(rows, dimension: dimension, falseAlarms: share),
+            scores.isEmpty || scores.count == rows.count, scores.allSatisfy({ (0...2).contains($0) })
+        else {
+            throw FormatError("has tensors whose sizes do not fit each other, or numbers that are out of range")
+        }
+        // A single example has no scores to write.
+        if !scores.isEmpty || rows.count == 1 { examples.leftOut = LeftOutScores(scores, falseAlarms: share) }
+        return examples
+    }
+
     /// Throws for labels that are not valid or repeated.
     private static func check(_ labels: [String]) throws(FormatError) {
         var seen: Set<String> = []
@@ -71,7 +122,7 @@ package enum TaughtFile {
         }
     }
 
-    /// The values of a tensor, as bits; empty if it is missing.
+    /// The values of a tensor, as words of 32 bits, two for a number of 64; empty if it is missing.
     /// - Parameter shape: the expected shape; nil for an axis of any extent.
     private static func words(
         of name: String, type: String, shape: [Int?], in file: SafeTensorsFile, _ bytes: [UInt8]
@@ -83,7 +134,7 @@ package enum TaughtFile {
             let expected = shape.map { $0.map(String.init) ?? "any" }.joined(separator: ", ")
             throw FormatError("has a tensor \"\(name)\" of the shape \(tensor.shape): expected [\(expected)]")
         }
-        var count = 4, isTooLarge = false
+        var count = type == "F64" ? 8 : 4, isTooLarge = false
         for extent in tensor.shape where !isTooLarge {
             (count, isTooLarge) = count.multipliedReportingOverflow(by: extent)
         }

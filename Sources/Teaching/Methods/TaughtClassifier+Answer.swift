@@ -9,12 +9,20 @@ package struct TaughtAnswer: Sendable, Equatable {
     package let distance: Float
     /// True if the distance is at most the threshold; nil if the threshold is unknown.
     package let isKnown: Bool?
+    /// How unusual the picture is, for a `normal` model; nil for others.
+    package var anomaly: AnomalyAnswer?
 }
 
 extension TaughtClassifier {
     /// The answer for an embedding; nil if it has another dimension, or elements that are not finite.
     package func answer(_ embedding: UnsafeBufferPointer<Float>) -> TaughtAnswer? {
         guard embedding.count == dimension, embedding.allSatisfy(\.isFinite) else { return nil }
+        if let normal {
+            let anomaly = normal.answer(embedding)
+            return TaughtAnswer(
+                confidences: [1], first: 0, distance: Float(anomaly.score), isKnown: anomaly.isAnomaly.map { !$0 },
+                anomaly: anomaly)
+        }
         var direction = [Double](repeating: 0, count: dimension)
         direction.withUnsafeMutableBufferPointer { Centering(center: center).apply(embedding, $0) }
         return direction.withUnsafeBufferPointer { method == .nearestNeighbors ? vote($0) : scores($0) }

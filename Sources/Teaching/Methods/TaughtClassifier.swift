@@ -17,8 +17,14 @@ package struct TaughtClassifier: Sendable, Equatable {
     package let examples: [Float]
     /// The class of each of these examples.
     package let exampleClasses: [Int]
-    /// The distance up to which an answer counts as known; nil if unknown.
+    /// The distance up to which an answer counts as known; nil if unknown, and for `normal`.
     package var threshold: Float?
+    /// The examples of a `normal` model, which has one class and nothing of the above; nil for
+    /// other methods.
+    package var normal: NormalExamples?
+
+    /// The distance up to which an answer counts as known, by any method; nil if unknown.
+    package var knownDistance: Float? { threshold ?? normal?.leftOut?.threshold.map { Float($0) } }
 
     /// The factor of cosines before softmax, for the nearest mean.
     package static let scale = 10.0
@@ -33,7 +39,9 @@ package struct TaughtClassifier: Sendable, Equatable {
         intercepts: [Float], examples: [Float], exampleClasses: [Int], threshold: Float?
     ) {
         let (numbers, isTooLarge) = labels.count.multipliedReportingOverflow(by: dimension)
-        guard dimension > 0, !labels.isEmpty, !isTooLarge, center.count == dimension else { return nil }
+        guard method != .normal, dimension > 0, !labels.isEmpty, !isTooLarge, center.count == dimension else {
+            return nil
+        }
         let isLogistic = method == .logistic, isNeighbors = method == .nearestNeighbors
         guard means.count == (isNeighbors ? 0 : numbers), weights.count == (isLogistic ? numbers : 0),
             intercepts.count == (isLogistic ? labels.count : 0), examples.isEmpty != isNeighbors,
@@ -54,12 +62,26 @@ package struct TaughtClassifier: Sendable, Equatable {
         self.threshold = threshold
     }
 
-    /// Learns from a part of the examples. Fails if cancelled.
+    /// Creates the head of a `normal` model.
+    package init(_ normal: NormalExamples) {
+        method = .normal
+        labels = [Self.normalLabel]
+        dimension = normal.dimension
+        (center, means, weights, intercepts, examples, exampleClasses) = ([], [], [], [], [], [])
+        threshold = nil
+        self.normal = normal
+    }
+
+    /// The label of all examples of a model that learns what is normal.
+    package static let normalLabel = "normal"
+
+    /// Learns to tell classes apart from a part of the examples. Fails if cancelled, and for `normal`.
     /// - Parameter centering: the centering of the part, if it is known.
     init?(
         _ method: TeachingMethod, _ set: ExampleSet, part: ExampleSet.Part, centering: Centering? = nil,
         isCancelled: () -> Bool
     ) {
+        guard method != .normal else { return nil }
         let rows = set.rows(of: part)
         let centering = centering ?? Centering(set, rows: rows)
         self.method = method
@@ -95,7 +117,7 @@ package struct TaughtClassifier: Sendable, Equatable {
         threshold = nil
     }
 
-    /// Learns from all examples. Fails if cancelled.
+    /// Learns to tell classes apart from all examples. Fails if cancelled, and for `normal`.
     package init?(_ method: TeachingMethod, _ set: ExampleSet, isCancelled: () -> Bool = { false }) {
         self.init(method, set, part: .all, isCancelled: isCancelled)
     }

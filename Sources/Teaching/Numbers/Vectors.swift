@@ -36,6 +36,18 @@ enum Vectors {
         return sum
     }
 
+    /// The cosine, from -1 to 1, of vectors with known squares of their lengths; 0 if one has no direction. Exactly 1
+    /// for equal vectors, and with the same bits if the vectors change places.
+    @inline(__always)
+    static func cosine(
+        _ numbers: UnsafeBufferPointer<Double>, square: Double, _ values: UnsafeBufferPointer<Float>,
+        square other: Double
+    ) -> Double {
+        // One root of the product, so that a vector is exactly 1 to itself.
+        let length = (square * other).squareRoot()
+        return length > 0 ? min(max(dot(numbers, values) / length, -1), 1) : 0
+    }
+
     /// The square of the length, added in the same order as a dot product.
     @inline(__always)
     static func square(_ values: UnsafeBufferPointer<Float>) -> Double {

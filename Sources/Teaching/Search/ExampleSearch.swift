@@ -60,7 +60,7 @@ package struct ExampleSearch: Sendable {
     ///   - share: the number of the share, from 0.
     ///   - shares: the number of shares, which together have all examples.
     package func nearest(inShare share: Int, of shares: Int, isCancelled: () -> Bool) -> [Found]? {
-        var candidates = Candidates(top: top)
+        var candidates = NearestCandidates(top: top)
         for part in stride(from: share, to: ExampleList.partCount, by: max(1, shares)) {
             let examples = state.examples.part(part)
             if examples.isEmpty { continue }
@@ -97,63 +97,12 @@ package struct ExampleSearch: Sendable {
 
     private func exact(_ example: Example) -> Found {
         let cosine = numbers.withUnsafeBufferPointer { numbers in
-            example.embedding.withUnsafeBufferPointer { values in
-                // One root of the product, so that a picture is exactly 1 to itself.
-                let length = (square * Vectors.square(values)).squareRoot()
-                return length > 0 ? Vectors.dot(numbers, values) / length : 0
+            example.embedding.withUnsafeBufferPointer {
+                Vectors.cosine(numbers, square: square, $0, square: Vectors.square($0))
             }
         }
         return Found(
             id: example.id, label: example.label(in: state.serving) ?? example.label, name: example.name,
-            similarity: min(max(cosine, -1), 1), since: example.since, added: example.added)
-    }
-}
-
-/// The examples that can be among the nearest, by cosines with errors.
-private struct Candidates {
-    private struct Candidate {
-        let part: Int32
-        let row: Int32
-        /// The bounds of the cosine.
-        let lower: Float
-        let upper: Float
-    }
-
-    private let top: Int
-    private var kept: [Candidate] = []
-    /// The greatest lower bound of the last place so far: an example below it is not among the nearest.
-    private var last = -Float.infinity
-    /// The number of candidates at which those below are dropped.
-    private var maximum: Int
-
-    init(top: Int) {
-        self.top = top
-        maximum = 4 * top + 64
-    }
-
-    @inline(__always)
-    mutating func add(_ part: Int, _ row: Int, _ value: Float, _ error: Float) {
-        guard value + error >= last else { return }
-        kept.append(
-            Candidate(
-                part: Int32(truncatingIfNeeded: part), row: Int32(truncatingIfNeeded: row), lower: value - error,
-                upper: value + error))
-        if kept.count >= maximum { drop() }
-    }
-
-    private mutating func drop() {
-        guard kept.count > top else { return }
-        kept.sort { $0.lower > $1.lower }
-        last = kept[top - 1].lower
-        kept.removeAll { $0.upper < last }
-        // Where many are equally near, sorting them again and again would take longer than comparing them.
-        maximum = max(maximum, 2 * kept.count)
-    }
-
-    /// The places of all that can be among the nearest.
-    var places: [(part: Int, row: Int)] {
-        var all = self
-        all.drop()
-        return all.kept.map { (Int($0.part), Int($0.row)) }
+            similarity: cosine, since: example.since, added: example.added)
     }
 }

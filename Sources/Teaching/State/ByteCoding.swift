@@ -20,6 +20,11 @@ struct ByteWriter {
         integer(UInt32(clamping: values.count))
         for value in values { integer(value.bitPattern) }
     }
+
+    mutating func doubles(_ values: [Double]) {
+        integer(UInt32(clamping: values.count))
+        for value in values { integer(value.bitPattern) }
+    }
 }
 
 /// Reads the output of ``ByteWriter``. Every error is nil, and nothing is read beyond the end.
@@ -51,6 +56,14 @@ struct ByteReader {
         guard let count = integer(UInt32.self), let piece = take(Int(count) * 4) else { return nil }
         let values = (0..<Int(count)).map {
             Float(bitPattern: UInt32(littleEndian: piece.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self)))
+        }
+        return values.allSatisfy(\.isFinite) ? values : nil
+    }
+
+    mutating func doubles() -> [Double]? {
+        guard let count = integer(UInt32.self), let piece = take(Int(count) * 8) else { return nil }
+        let values = (0..<Int(count)).map {
+            Double(bitPattern: UInt64(littleEndian: piece.loadUnaligned(fromByteOffset: $0 * 8, as: UInt64.self)))
         }
         return values.allSatisfy(\.isFinite) ? values : nil
     }

@@ -1,13 +1,15 @@
-/// The format of records in the file: a byte for the kind, then the fields in order. Records without names have the
-/// kinds and bytes that they had before examples had names, so that older daemons read them.
+/// The format of records in the file: a byte for the kind, then the fields in order. Records without names, and of
+/// models that tell classes apart, have the kinds and bytes that they had before there was anything else, so that older
+/// daemons read them.
 extension JournalRecord {
     var bytes: [UInt8] {
         var writer = ByteWriter()
         switch self {
         case .created(let embedder, let dimension, let choice):
-            writer.byte(1)
+            writer.byte(choice.falseAlarms == nil ? 1 : 9)
             for text in [embedder.model, embedder.version, embedder.digest, choice.name] { writer.text(text) }
             writer.number(dimension)
+            if let falseAlarms = choice.falseAlarms { writer.doubles([falseAlarms]) }
         case .examples(let examples):
             let hasNames = examples.contains { $0.name != nil }
             writer.byte(hasNames ? 7 : 2)
@@ -63,12 +65,8 @@ extension JournalRecord {
 
     private static func read(_ reader: inout ByteReader) -> JournalRecord? {
         switch reader.byte() {
-        case 1:
-            guard let model = reader.text(), let version = reader.text(), let digest = reader.text(),
-                let name = reader.text(), let choice = MethodChoice(name), let dimension = reader.number(),
-                dimension > 0
-            else { return nil }
-            return .created(Embedder(model: model, version: version, digest: digest), dimension: dimension, choice)
+        case 1: return reader.creation(hasFalseAlarms: false)
+        case 9: return reader.creation(hasFalseAlarms: true)
         case 2: return reader.list { $0.example() }.map { .examples($0) }
         case 3:
             guard let serving = reader.number(), let next = reader.number(),
@@ -122,7 +120,7 @@ extension ByteWriter {
     }
 
     fileprivate mutating func evaluation(_ evaluation: Evaluation?) {
-        byte(evaluation == nil ? 0 : 1)
+        byte(evaluation == nil ? 0 : evaluation?.leftOut == nil ? 1 : 2)
         guard let evaluation else { return }
         text(evaluation.method.rawValue)
         text(evaluation.kind.rawValue)
@@ -139,11 +137,28 @@ extension ByteWriter {
             text(confusion.answer)
             number(confusion.count)
         }
+        if let leftOut = evaluation.leftOut { doubles([leftOut.falseAlarms] + leftOut.scores) }
     }
 }
 
 extension ByteReader {
     fileprivate mutating func method() -> TeachingMethod? { text().flatMap { TeachingMethod(rawValue: $0) } }
+
+    fileprivate mutating func creation(hasFalseAlarms: Bool) -> JournalRecord? {
+        guard let model = text(), let version = text(), let digest = text(), let name = text(),
+            let dimension = number(), dimension > 0
+        else { return nil }
+        var shares: [Double] = []
+        if hasFalseAlarms {
+            guard let read = doubles(), read.count == 1, MethodChoice.allowedFalseAlarms.contains(read[0]) else {
+                return nil
+            }
+            shares = read
+        }
+        let choice = MethodChoice(name, falseAlarms: shares.first ?? MethodChoice.usualFalseAlarms)
+        guard let choice, (choice.falseAlarms != nil) == hasFalseAlarms else { return nil }
+        return .created(Embedder(model: model, version: version, digest: digest), dimension: dimension, choice)
+    }
 
     fileprivate mutating func id() -> ExampleID? { raw(32).flatMap { ExampleID(digest: $0) } }
 
@@ -183,8 +198,8 @@ extension ByteReader {
 
     /// Reads an optional evaluation. The outer nil means an error, the inner nil that there is no evaluation.
     fileprivate mutating func evaluation() -> Evaluation?? {
-        guard let isThere = byte() else { return nil }
-        guard isThere == 1 else { return .some(nil) }
+        guard let form = byte(), form <= 2 else { return nil }
+        guard form > 0 else { return .some(nil) }
         guard let method = method(), let kind = text().flatMap({ Folds.Kind(rawValue: $0) }), let folds = number(),
             let threshold = floats(),
             let classes = list({ reader -> Evaluation.ClassResult? in
@@ -200,8 +215,15 @@ extension ByteReader {
                 return Evaluation.Confusion(label: label, answer: answer, count: count)
             })
         else { return nil }
+        var leftOut: LeftOutScores?
+        if form == 2 {
+            guard let numbers = doubles(), let falseAlarms = numbers.first,
+                MethodChoice.allowedFalseAlarms.contains(falseAlarms)
+            else { return nil }
+            leftOut = LeftOutScores(Array(numbers.dropFirst()), falseAlarms: falseAlarms)
+        }
         return Evaluation(
             method: method, kind: kind, folds: folds, classes: classes, confusions: confusions,
-            threshold: threshold.first)
+            threshold: threshold.first, leftOut: leftOut)
     }
 }

@@ -10,7 +10,8 @@ enum JournalRecord: Equatable {
     case created(Embedder, dimension: Int, MethodChoice)
     /// Examples with their history. A journal that was rewritten begins with these records.
     case examples([Example])
-    /// The versions of such a journal, the served version, and the number of the next version.
+    /// The versions of such a journal, the served version, and the number of the next version. Left-out scores, of
+    /// which each version has many, are in records of their own.
     case versions([TaughtVersion], serving: Int, next: Int)
     /// A new version.
     case change(TaughtChange)
@@ -27,8 +28,15 @@ enum JournalRecord: Equatable {
         let pieces = stride(from: 0, to: examples.count, by: 256).map {
             JournalRecord.examples(Array(examples[$0..<min($0 + 256, examples.count)]))
         }
+        var versions = state.versions, scores: [JournalRecord] = []
+        for index in versions.indices where versions[index].evaluation?.leftOut != nil {
+            if let evaluation = versions[index].evaluation {
+                scores.append(.evaluated(versions[index].number, evaluation))
+            }
+            versions[index].evaluation = nil
+        }
         return [.created(state.embedder, dimension: state.dimension, state.choice)] + pieces
-            + [.versions(state.versions, serving: state.serving, next: state.next)]
+            + [.versions(versions, serving: state.serving, next: state.next)] + scores
     }
 
     /// Applies the record to a state. Returns false if the record does not fit. Keeps all versions: a later record may

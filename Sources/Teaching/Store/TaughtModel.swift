@@ -12,6 +12,9 @@ package final class TaughtModel: Sendable {
     /// Held while files are written, so only threads that may block take it.
     private let files: Guarded<Files>
     private let current: Guarded<TaughtView>
+    /// The left-out scores of the version that was evaluated last, for the next evaluation, which holds them. Nil
+    /// before the first one.
+    private let leftOut = Guarded<LeftOutUpkeep?>(nil)
 
     private struct Files {
         var journal: JournalFile
@@ -81,11 +84,9 @@ package final class TaughtModel: Sendable {
     ///   stored.
     private static func head(of state: TaughtState, _ newest: inout NewestExamples?) -> TaughtClassifier? {
         guard let version = state.served else { return nil }
-        let isNewest = version.number == state.versions.last?.number
+        let isNewest = version.number == state.versions.last?.number && state.choice.falseAlarms == nil
         if isNewest, newest == nil { newest = NewestExamples(state) }
-        guard isNewest, let examples = newest else {
-            return state.exampleSet(of: version.number).flatMap { TaughtClassifier(version.method, $0) }
-        }
+        guard isNewest, let examples = newest else { return state.classifier(of: version.number) }
         return TaughtClassifier(version.method, examples.set, part: .all, centering: examples.centering) { false }
     }
 
@@ -98,7 +99,7 @@ package final class TaughtModel: Sendable {
         _ examples: [NewExample], time: Int, by digest: String? = nil
     ) throws(TeachingError) -> [Outcome] {
         for example in examples {
-            try TaughtNames.check(label: example.label)
+            try view.state.check(label: example.label)
             if let name = example.name { try TaughtNames.check(exampleName: name) }
         }
         return try writing { files throws(TeachingError) in
@@ -217,12 +218,14 @@ package final class TaughtModel: Sendable {
     /// takes a long time; a change ends it early.
     package func evaluate(time: Int, isCancelled: () -> Bool = { false }) throws(TeachingError) {
         let before = view
-        guard before.isEvaluating, let version = before.state.served,
-            let set = before.state.exampleSet(of: version.number)
-        else { return }
+        guard before.isEvaluating, let version = before.state.served else { return }
         let isOver = { [self] in
             isCancelled() || view.state.next != before.state.next || view.state.serving != version.number
         }
+        if let falseAlarms = before.state.choice.falseAlarms {
+            return try evaluateNormal(version, before.state, falseAlarms, isOver)
+        }
+        guard let set = before.state.exampleSet(of: version.number) else { return }
         let isNewest = version.number == before.state.versions.last?.number
         guard before.state.choice == .auto, isNewest else {
             guard let evaluation = Evaluator.evaluate(version.method, set, isCancelled: isOver) else { return }
@@ -241,6 +244,24 @@ package final class TaughtModel: Sendable {
             state.apply(change, keeping: limits.versions)
             try append(.change(change), state, [], limits, &files)
         }
+    }
+
+    /// Computes the left-out scores of a version, from those of the last one. A cancelled evaluation keeps its
+    /// progress.
+    private func evaluateNormal(
+        _ version: TaughtVersion, _ state: TaughtState, _ falseAlarms: Double, _ isOver: () -> Bool
+    ) throws(TeachingError) {
+        let examples = state.examples.filter { $0.since <= version.number }.map { (id: $0.id, embedding: $0.embedding) }
+        let scores = leftOut.withLock { kept -> [Double]? in
+            var upkeep = kept ?? LeftOutUpkeep(state)
+            // Otherwise the first change would copy all of it.
+            kept = nil
+            defer { kept = upkeep }
+            return upkeep.update(to: examples, isCancelled: isOver)
+        }
+        guard let scores else { return }
+        let evaluation = Evaluation(LeftOutScores(scores, falseAlarms: falseAlarms), examples: examples.count)
+        try record(evaluation, of: version.number)
     }
 
     private func record(_ evaluation: Evaluation, of version: Int) throws(TeachingError) {

@@ -125,6 +125,10 @@ package final class TaughtStore: Sendable {
                 "\(name) is taught with the embedder \(state.embedder.model), not \(embedder): delete it first, or use another name"
             )
         }
+        if let found = state.choice.falseAlarms, let wanted = choice.falseAlarms, found != wanted {
+            throw .conflict(
+                "\(name) has \"false_alarms\" of \(found), not \(wanted): delete it first, or use another name")
+        }
         guard state.choice == choice else {
             throw .conflict(
                 "\(name) has the method \(state.choice.name), not \(choice.name): delete it first, or use another name"

@@ -7,15 +7,21 @@ package struct TaughtView: Sendable {
     package let generation = TaughtView.generations.add(1, ordering: .relaxed).newValue
     private static let generations = Atomic<UInt64>(0)
     package let state: TaughtState
-    /// The head that answers; nil without examples. Its threshold is that of its own evaluation; until that ends, that
-    /// of the newest version with the same method. Distances with a single class, which are not centred, are not
-    /// comparable with those of several classes.
+    /// The head that answers; nil without examples. Its threshold, and its left-out scores, are those of its own
+    /// evaluation; until that ends, those of the newest version with the same method. Distances with a single class,
+    /// which are not centred, are not comparable with those of several classes.
     package let head: TaughtClassifier?
 
     init(state: TaughtState, head: TaughtClassifier?) {
         self.state = state
         var head = head
         head?.threshold = nil
+        if head?.normal != nil {
+            let known = state.versions.last { $0.number <= state.serving && $0.evaluation?.leftOut != nil }
+            head?.normal?.leftOut = known?.evaluation?.leftOut
+            self.head = head
+            return
+        }
         if let method = head?.method, let classes = head?.labels.count {
             let known = state.versions.last { version in
                 guard version.number <= state.serving, let evaluation = version.evaluation else { return false }
@@ -29,8 +35,7 @@ package struct TaughtView: Sendable {
 
     /// Learns the head of a kept version. Reads all examples.
     package func head(of version: Int) -> TaughtClassifier? {
-        guard let kept = state.version(version), let set = state.exampleSet(of: version) else { return nil }
-        return TaughtClassifier(kept.method, set)
+        state.classifier(of: version)
     }
 
     /// The view in which a kept version is served; nil if the version is not kept.

@@ -130,7 +130,9 @@ package enum BundleCheck {
             lines.append("  \(task.rawValue): \(labels.count == 1 ? "1 label" : "\(labels.count) labels")")
         }
         if let head = model.taughtClassifier {
-            let distance = head.threshold.map { "unknown beyond a distance of \(Units.decimal(Double($0), places: 3))" }
+            let distance = head.knownDistance.map {
+                "unknown beyond a distance of \(Units.decimal(Double($0), places: 3))"
+            }
             lines.append(
                 "  classify: taught by \(head.method.rawValue), \(head.labels.count == 1 ? "1 class" : "\(head.labels.count) classes"), "
                     + (distance ?? "none unknown"))

@@ -142,12 +142,25 @@ package enum LocalClassification {
             "\(PrintableText.text(file))  (\(image.format.rawValue), \(image.width)x\(image.height)"
             + (result.areConfidences ? ")" : "; scores are logits, not confidences)") + "  \(PrintableText.text(model))"
         let mark = result.taught.map { taught in
+            if let anomaly = taught.anomaly { return text(anomaly) }
             // The first class is not the answer for an unknown picture.
-            (taught.isKnown == false ? "  unknown: its" : "  its")
+            return (taught.isKnown == false ? "  unknown: its" : "  its")
                 + " distance to that class is \(Units.decimal(Double(taught.distance), places: 3))"
         }
         return ([title] + (lines.isEmpty ? ["  (nothing reaches the threshold)"] : lines) + (mark.map { [$0] } ?? []))
             .joined(separator: "\n")
+    }
+
+    private static func text(_ anomaly: AnomalyMark) -> String {
+        let verdict =
+            switch anomaly.isAnomaly {
+            case true?: "an anomaly"
+            case false?: "no anomaly"
+            case nil: "too few normal pictures to tell an anomaly"
+            }
+        let share = anomaly.p.map { ", as unusual as \(Units.decimal(100 * $0, places: 1)) % of normal pictures" } ?? ""
+        return "  \(verdict): its distance to the nearest normal picture is \(Units.decimal(anomaly.score, places: 3))"
+            + share
     }
 
     private static func json(

@@ -23,7 +23,21 @@ struct ClassFolders: Sendable {
     /// The maximum number of pictures of a folder.
     private static let maximum = 1_000_000
 
-    /// Reads a folder. Blocks.
+    /// Reads a folder of normal pictures, with its subfolders. Blocks.
+    init(normal folder: String) throws(CommandError) {
+        var status = stat()
+        guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw CommandError("\(folder) is not a folder: expected one with normal pictures")
+        }
+        labels = [TaughtClassifier.normalLabel]
+        pictures = try PictureSources.all(in: folder).map { Picture(label: 0, place: $0) }
+        unclassifiedPictures = 0
+        guard pictures.count <= Self.maximum else {
+            throw CommandError("\(folder) has more than \(Self.maximum) pictures")
+        }
+    }
+
+    /// Reads a folder of classes. Blocks.
     init(_ folder: String) throws(CommandError) {
         let names: [String]
         do {

@@ -39,7 +39,7 @@ package enum FolderEvaluation {
         guard !evaluated.isEmpty else { throw CommandError("none of the pictures in \(request.pictures) can be used") }
         let report = TeachReport(
             name: name, origin: .serving(version: model.description.version, folder: request.pictures), labels: labels,
-            evaluated: evaluated, failures: failures, threshold: model.taughtClassifier?.threshold)
+            evaluated: evaluated, failures: failures, threshold: model.taughtClassifier?.knownDistance)
         if let file = request.html { try OutputFile.write(Array(report.html.utf8), to: file) }
         progress("")
         return (request.isJSON ? report.json : report.text, failures.count)

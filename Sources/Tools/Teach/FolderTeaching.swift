@@ -14,7 +14,7 @@ package struct FolderTeaching {
     /// The pictures, the embedder and the options of one run.
     package struct Request: Sendable {
         package var name = ""
-        /// A folder with a subfolder for each class.
+        /// A folder with a subfolder for each class, or of normal pictures.
         package var pictures = ""
         /// The name of a model, or its path; nil for the first one that embeds.
         package var embedder: String?
@@ -22,6 +22,10 @@ package struct FolderTeaching {
         package var output: String?
         /// The method; nil for the one that the evaluation prefers.
         package var chosen: String?
+        /// True if `pictures` is a folder of normal pictures, to find anomalies.
+        package var isNormal = false
+        /// The share of normal pictures that may be called anomalies; nil for the usual one.
+        package var falseAlarms: Double?
         package var isJSON = false
         /// A file for the report as an HTML page.
         package var html: String?
@@ -39,12 +43,14 @@ package struct FolderTeaching {
     }
 
     /// The valid values of `chosen`.
-    package static var methods: [String] { MethodChoice.names }
+    package static var methods: [String] { MethodChoice.classifierNames }
+    /// The valid values of `falseAlarms`.
+    package static var allowedFalseAlarms: ClosedRange<Double> { MethodChoice.allowedFalseAlarms }
 
-    private let request: Request
-    private let settings: Settings
-    private let complain: (String) -> Void
-    private let progress: (String) -> Void
+    let request: Request
+    let settings: Settings
+    let complain: (String) -> Void
+    let progress: (String) -> Void
 
     /// Runs all steps.
     /// - Returns: the report's text, the written folder, and the number of pictures that were not used.
@@ -62,6 +68,9 @@ package struct FolderTeaching {
         }
         let target = try OutputFolder(request.bundle(settings), overwrites: request.overwrites)
         try target.endCleanly()
+        if request.isNormal {
+            return try await learnNormal(request.falseAlarms ?? MethodChoice.usualFalseAlarms, to: target)
+        }
         if let file = request.html { try OutputFile.checkReport(file, flag: "--html") }
         let folders = try ClassFolders(request.pictures)
         if folders.unclassifiedPictures > 0 {
@@ -86,7 +95,7 @@ package struct FolderTeaching {
     }
 
     /// Loads the embedder. A name with a slash, or of a model file, is a path.
-    private func embedder() async throws -> LocalObservation.Observer {
+    func embedder() async throws -> LocalObservation.Observer {
         var wanted = LocalObservation.Request()
         wanted.tasks = ["embed"]
         guard let name = request.embedder, NamedModel.isPath(name) else {
@@ -109,6 +118,8 @@ package struct FolderTeaching {
         switch choice {
         case .auto: Evaluator.compare(set, current: choice.first)
         case .fixed(let method): Evaluator.test(method, set)
+        // Normal pictures have no classes to test.
+        case .normal: nil
         }
     }
 
@@ -116,32 +127,37 @@ package struct FolderTeaching {
         _ evaluation: Evaluation, _ answers: [Int?], _ examples: EmbeddedPictures, _ set: ExampleSet,
         _ observer: LocalObservation.Observer, _ bundle: String
     ) async throws -> TeachReport {
-        let model = observer.model
-        let digest = await LoaderThread.run { model.filesDigest }
-        guard let digest else { throw CommandError("the files of model \"\(observer.name)\" cannot be read") }
         let evaluated = zip(examples.used, zip(set.classes, answers)).compactMap { picture, pair in
             pair.1.map {
                 TeachReport.EvaluatedPicture(file: picture.file, label: set.labels[pair.0], answer: set.labels[$0])
             }
         }
         let made = TeachReport.Taught(
-            embedder: Embedder(model: observer.name, version: model.description.version, digest: "sha256:" + digest),
-            dimension: set.dimension, evaluation: evaluation, bundle: bundle)
+            embedder: try await teacher(observer), dimension: set.dimension, evaluation: evaluation, bundle: bundle)
         return TeachReport(
             name: request.name, origin: .taught(made), labels: set.labels, evaluated: evaluated,
             failures: examples.failures,
             threshold: evaluation.threshold)
     }
 
+    /// The embedder with the digest of its files.
+    func teacher(_ observer: LocalObservation.Observer) async throws -> Embedder {
+        let model = observer.model
+        let digest = await LoaderThread.run { model.filesDigest }
+        guard let digest else { throw CommandError("the files of model \"\(observer.name)\" cannot be read") }
+        return Embedder(model: observer.name, version: model.description.version, digest: "sha256:" + digest)
+    }
+
     /// Writes the bundle, and moves it to its destination if it answers like the trained head.
-    private func write(
+    func write(
         _ head: TaughtClassifier, _ embedder: Model, _ examples: EmbeddedPictures, _ set: ExampleSet,
         to target: OutputFolder
     ) async throws {
         progress("writing \(target.path)...")
         defer { target.discard() }
+        let taught = head.normal == nil ? "\(set.labels.count) classes taught with" : "anomalies among"
         let details =
-            "\(set.labels.count) classes taught with \(set.rows.count) pictures, on embeddings of \(embedder.description.name)"
+            "\(taught) \(set.rows.count) pictures, on embeddings of \(embedder.description.name)"
         let bundle = try TaughtBundle(
             name: request.name, details: details, head: head, embedder: embedder.path, work: target.work + "/source")
         try bundle.write(to: target.content)
@@ -154,7 +170,8 @@ package struct FolderTeaching {
             do throws(InferenceError) {
                 let found = try await written.classification(of: EncodedImage(bytes), top: head.labels.count)
                 let difference = found.classifications.map { abs($0.confidence - expected.confidences[$0.index]) }.max()
-                guard let difference, difference < 1e-3 else {
+                let distance = abs((found.taught?.anomaly?.score ?? 0) - (expected.anomaly?.score ?? 0))
+                guard let difference, difference < 1e-3, distance < 1e-3 else {
                     throw .unsupported(
                         model: request.name, reason: "does not give the same answers as the taught classes")
                 }

@@ -219,28 +219,38 @@ extension TeachReport {
                     }
                 }
             }
-            writer.key("errors")
-            writer.array { writer in
-                for one in failures {
-                    writer.object { writer in
-                        writer.member("file", one.file)
-                        writer.member("error", one.reason)
-                        writer.member("code", one.code)
-                    }
-                }
-            }
+            Self.write(failures, to: &writer)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    private func write(_ made: Taught, to writer: inout JSONWriter) {
-        writer.member("bundle", made.bundle)
+    /// Writes the pictures that could not be used, as the member `errors` of the open object.
+    static func write(_ failures: [Failure], to writer: inout JSONWriter) {
+        writer.key("errors")
+        writer.array { writer in
+            for one in failures {
+                writer.object { writer in
+                    writer.member("file", one.file)
+                    writer.member("error", one.reason)
+                    writer.member("code", one.code)
+                }
+            }
+        }
+    }
+
+    /// Writes the member `embedder` of the open object.
+    static func write(_ embedder: Embedder, to writer: inout JSONWriter) {
         writer.key("embedder")
         writer.object { writer in
-            writer.member("model", made.embedder.model)
-            writer.member("version", made.embedder.version)
-            writer.member("digest", made.embedder.digest)
+            writer.member("model", embedder.model)
+            writer.member("version", embedder.version)
+            writer.member("digest", embedder.digest)
         }
+    }
+
+    private func write(_ made: Taught, to writer: inout JSONWriter) {
+        writer.member("bundle", made.bundle)
+        Self.write(made.embedder, to: &writer)
         writer.member("dimension", made.dimension)
     }
 

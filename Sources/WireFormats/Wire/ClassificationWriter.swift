@@ -6,7 +6,7 @@ package import JSON
 /// "Classify").
 package enum ClassificationWriter {
     /// Writes the members `classifications`, `image` and `timing_ms` of the open object, `scores` if the values are not
-    /// confidences, and `distance` and `known` for taught classes.
+    /// confidences, `distance` and `known` for taught classes, and `anomaly` of `normal` models.
     package static func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {
         writeClasses(of: result, to: &writer)
         writer.key("image")
@@ -32,7 +32,22 @@ package enum ClassificationWriter {
             writer.member("distance", taught.distance)
             writer.key("known")
             if let isKnown = taught.isKnown { writer.bool(isKnown) } else { writer.null() }
+            if let anomaly = taught.anomaly {
+                writer.key("anomaly")
+                writer.object { write(anomaly, to: &$0) }
+            }
         }
+    }
+
+    private static func write(_ anomaly: AnomalyMark, to writer: inout JSONWriter) {
+        writer.key("score")
+        writer.number(anomaly.score)
+        for (name, value) in [("threshold", anomaly.threshold), ("p", anomaly.p)] {
+            writer.key(name)
+            if let value { writer.number(value) } else { writer.null() }
+        }
+        writer.key("is_anomaly")
+        if let isAnomaly = anomaly.isAnomaly { writer.bool(isAnomaly) } else { writer.null() }
     }
 
     /// Writes the facts of a picture's header, as members of the open object.

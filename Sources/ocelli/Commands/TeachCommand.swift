@@ -21,6 +21,10 @@ enum TeachCommand: Command {
         NAME DIR [--embedder MODEL] [--models DIR] [-o BUNDLE] [--method METHOD]
                             [--html FILE] [--json] [--force] [SETTINGS]
         """,
+        """
+        NAME DIR --normal [--false-alarms NUMBER] [--embedder MODEL] [--models DIR] [-o BUNDLE]
+                            [--json] [--force] [SETTINGS]
+        """,
         "NAME --evaluate DIR [--models DIR] [--html FILE] [--json] [SETTINGS]",
         "--text-vectors FILE --labels FILE -o FILE [--scale NUMBER]",
     ]
@@ -36,6 +40,10 @@ enum TeachCommand: Command {
 
         --evaluate asks a model about other pictures whose classes are known. Folders of classes that it does not have
         are strangers: it counts how many it answers as unknown.
+
+        --normal makes a model that finds anomalies, from a folder of normal pictures: its answers have "anomaly", the
+        distance to the nearest of these pictures and a verdict, which is wrong for as many normal pictures as
+        --false-alarms allows.
 
         --text-vectors writes classes.safetensors, which makes a model.json output of type "embedding" a classifier without
         any picture: a vector for each class, from the embeddings of their names by the text encoder that belongs to the
@@ -57,6 +65,22 @@ enum TeachCommand: Command {
                 How classes are told apart: nearest_mean, logistic, nearest_neighbors, or auto, which tests them on pictures \
                 that are left out. Default: auto.
                 """),
+            .toggle("--normal", \.folder.isNormal, "DIR is a folder of normal pictures: find anomalies."),
+            Flag(
+                "--false-alarms", "NUMBER",
+                "0.0001 to 0.5: the share of normal pictures that may be called anomalies. Default: 0.01, which takes 99 "
+                    + "pictures."
+            ) { request, flag, text in
+                let allowed = FolderTeaching.allowedFalseAlarms
+                guard !text.contains(where: { $0 == "x" || $0 == "X" }), let share = Double(text),
+                    allowed.contains(share)
+                else {
+                    throw UsageError(
+                        "\(flag): expected a number from \(allowed.lowerBound) to \(allowed.upperBound), found \"\(text)\""
+                    )
+                }
+                request.folder.falseAlarms = share
+            },
             .text(
                 "--evaluate", "DIR", \.evaluated, "Ask the model NAME about these pictures, a folder for each class."),
             .text(
@@ -94,16 +118,21 @@ enum TeachCommand: Command {
     static func run(_ request: Request, settings: SettingsFlags) async throws -> Int32 {
         if request.vectors != nil || request.labels != nil || request.scale != nil { return try writeVectors(request) }
         var folder = request.folder
+        try check(folder)
         guard let name = request.words.first, request.words.count == (request.evaluated == nil ? 2 : 1) else {
             throw UsageError(
                 request.evaluated == nil
-                    ? "expected NAME and DIR, the folder with a folder for each class; `ocelli help teach` shows the usage"
+                    ? "expected NAME and DIR, the folder with a folder for each class, or of normal pictures; "
+                        + "`ocelli help teach` shows the usage"
                     : "expected only NAME with --evaluate DIR; `ocelli help teach` shows the usage")
         }
         folder.name = name
         if let evaluated = request.evaluated {
-            guard folder.embedder == nil, folder.output == nil, folder.chosen == nil, !folder.overwrites else {
-                throw UsageError("--evaluate needs an existing model: not with --embedder, -o, --method or --force")
+            guard folder.embedder == nil, folder.output == nil, folder.chosen == nil, !folder.overwrites,
+                !folder.isNormal
+            else {
+                throw UsageError(
+                    "--evaluate needs an existing model: not with --embedder, -o, --method, --normal or --force")
             }
             folder.pictures = evaluated
             try Interruption.end()
@@ -120,9 +149,19 @@ enum TeachCommand: Command {
         return failed == 0 ? 0 : 1
     }
 
+    private static func check(_ folder: FolderTeaching.Request) throws {
+        guard folder.isNormal else {
+            guard folder.falseAlarms == nil else { throw UsageError("--false-alarms needs --normal") }
+            return
+        }
+        guard folder.chosen == nil, folder.html == nil else {
+            throw UsageError("--normal learns one class: not with --method or --html")
+        }
+    }
+
     private static func writeVectors(_ request: Request) throws -> Int32 {
         guard let vectors = request.vectors, let labels = request.labels, let output = request.folder.output,
-            request.words.isEmpty, request.evaluated == nil, request.folder.embedder == nil
+            request.words.isEmpty, request.evaluated == nil, request.folder.embedder == nil, !request.folder.isNormal
         else {
             throw UsageError("expected --text-vectors, --labels and -o; `ocelli help teach` shows the usage")
         }

@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 /// A daemon with an embedder and a folder for taught models.
 final class TaughtDaemon {
@@ -85,6 +86,12 @@ final class TaughtDaemon {
 
     func classify(_ picture: Data, _ path: String = "/v1/models/parts/classify") throws -> Answer {
         try Curl.run(url + path, ["--data-binary", "@-"], input: picture)
+    }
+
+    /// The vector that embed gives. Its numbers are 32-bit ones in decimal.
+    func embedding(_ picture: Data) throws -> [Double] {
+        let answer = try classify(picture, "/v1/models/embedder/embed")
+        return try #require(answer.json["embedding"] as? [Double], "\(answer.text)").map { Double(Float($0)) }
     }
 
     /// The taught model once it has been evaluated.

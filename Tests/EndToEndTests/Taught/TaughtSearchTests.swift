@@ -22,13 +22,6 @@ struct TaughtSearchTests {
 
     private func ids(_ answer: Answer) throws -> [String] { try found(answer).compactMap { $0["id"] as? String } }
 
-    private func embedding(_ server: TaughtDaemon, _ picture: Data) throws -> [Double] {
-        let answer = try Curl.run(
-            server.url + "/v1/models/embedder/embed", ["--data-binary", "@-"], input: picture)
-        // The numbers are 32-bit ones in decimal.
-        return try #require(answer.json["embedding"] as? [Double], "\(answer.text)").map { Double(Float($0)) }
-    }
-
     private static func cosine(_ a: [Double], _ b: [Double]) -> Double {
         func product(_ a: [Double], _ b: [Double]) -> Double { zip(a, b).reduce(0) { $0 + $1.0 * $1.1 } }
         return product(a, b) / (product(a, a) * product(b, b)).squareRoot()
@@ -43,10 +36,10 @@ struct TaughtSearchTests {
         try server.teachKinds(3, 5)
         let pictures = (0..<3).flatMap { kind in (0..<5).map { (kind: kind, number: $0) } }
         var oracle: [(id: String, kind: Int, cosine: Double)] = []
-        let query = TaughtPicture.png(kind: 1, number: 77), vector = try embedding(server, query)
+        let query = TaughtPicture.png(kind: 1, number: 77), vector = try server.embedding(query)
         for (kind, number) in pictures {
             let picture = TaughtPicture.png(kind: kind, number: number)
-            let cosine = Self.cosine(vector, try embedding(server, picture))
+            let cosine = Self.cosine(vector, try server.embedding(picture))
             oracle.append((try sha256(picture), kind, cosine))
         }
         oracle.sort { $0.cosine > $1.cosine }

@@ -13,7 +13,7 @@ import Testing
         let rows = (0..<12).map { _ in (0..<4).map { _ in Float.random(in: -1...1, using: &random) } }
         let set = try #require(
             ExampleSet(dimension: 4, labels: ["bolt", "nut", "ネジ"], rows: rows, classes: (0..<12).map { $0 / 4 }))
-        return try TeachingMethod.allCases.flatMap { method in
+        return try TeachingMethod.classifiers.flatMap { method in
             var known = try #require(TaughtClassifier(method, set))
             let unknown = known
             known.threshold = 0.3
@@ -75,6 +75,33 @@ import Testing
             let embedded = try await model.observations(of: Self.picture(), request: ObservationRequest(task: .embed))
             guard case .embedding(let values) = embedded.content else { throw CancellationError() }
             #expect(values == embedding)
+        }
+    }
+
+    @Test("a bundle of normal examples answers bit for bit like the taught head")
+    func aBundleOfNormalExamplesFindsAnomalies() async throws {
+        let rows: [[Float]] = [[0.6, 0, 0.8, 0.01], [0.6, 0.02, 0.8, 0], [0.6, 0, 0.79, 0.03], [0, 1, 0, 0]]
+        var normal = try #require(NormalExamples(rows, dimension: 4, falseAlarms: 0.4))
+        normal.leftOut = LeftOutScores([0.00001, 0.0002, 0.0003, 0.9], falseAlarms: 0.4)
+        let head = TaughtClassifier(normal), bytes = TaughtFile.bytes(of: head)
+        let model = try await Self.load(bytes).get()
+        #expect(model.isImageClassifier && model.description.classLabels == ["normal"])
+        #expect(model.taughtClassifier == head)
+        let result = try await model.classification(of: Self.picture(), top: 1)
+        let expected = try #require(head.answer([0.6, 0, 0.8, 0])?.anomaly)
+        let anomaly = AnomalyMark(
+            score: expected.score, threshold: expected.threshold, p: expected.p, isAnomaly: expected.isAnomaly)
+        #expect(result.taught?.anomaly == anomaly && anomaly.threshold == 0.0003 && anomaly.isAnomaly == false)
+        #expect(result.classifications.map(\.label) == ["normal"] && result.taught?.isKnown == true)
+        for (text, other, reason) in [
+            ("\"0.4\"", "\"0.9\"", "expected 0.0001 to 0.5"),
+            ("\"labels\":\"normal\"", "\"labels\":\"abnorm\"", "there is only \"normal\""),
+        ] {
+            var bytes = bytes
+            let place = try #require(bytes.firstRange(of: Array(text.utf8)))
+            bytes.replaceSubrange(place, with: Array(other.utf8))
+            let found = try await Self.problems(bytes)
+            #expect(found.contains { $0.hasPrefix("outputs[0].taught") && $0.contains(reason) }, "\(found)")
         }
     }
 

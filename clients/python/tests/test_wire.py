@@ -340,6 +340,49 @@ class TeachTests(unittest.TestCase):
             self.assertEqual(asyncio.run(ask(server.url)).examples[0].name, "M6")
             self.assertEqual(server.requests[0][0].split(" HTTP")[0], "POST /v1/taught/parts/search")
 
+    ANOMALY = {
+        "model": "screws", "version": "2", "request_id": "r7", "classifications": [{"index": 0, "label": "normal", "confidence": 1}],
+        "distance": 0.31, "known": False, "anomaly": {"score": 0.31, "threshold": 0.27, "p": 0.004, "is_anomaly": True},
+        "image": {"format": "png", "width": 4, "height": 3, "orientation": 1}, "timing_ms": {"total": 2}}
+
+    def test_anomaly_has_score_threshold_p_and_verdict(self):
+        few = {**self.ANOMALY, "anomaly": {"score": 0, "threshold": None, "p": None, "is_anomaly": None}}
+        bodies = [json.dumps(one).encode() for one in (self.ANOMALY, few)]
+        with Scripted(answering(*map(answer, bodies))) as server, Client(server.url) as client:
+            found = client.anomaly("our screws", b"picture", crop="fit")
+            self.assertEqual((found.score, found.threshold, found.p, found.is_anomaly), (0.31, 0.27, 0.004, True))
+            self.assertEqual((found.model, found.version, found.request_id, found.image.width), ("screws", "2", "r7", 4))
+            found = client.anomaly("screws", b"picture")
+            self.assertEqual((found.score, found.threshold, found.p, found.is_anomaly), (0.0, None, None, None))
+            self.assertEqual(
+                [head.split(" HTTP")[0] for head, _ in server.requests],
+                ["POST /v1/models/our%20screws/classify?crop=fit", "POST /v1/models/screws/classify"])
+            self.assertEqual(server.requests[0][1], b"picture")
+
+        async def ask(url):
+            async with AsyncClient(url) as client:
+                return await client.anomaly("screws", b"picture")
+
+        with Scripted(answering(answer(bodies[0]))) as server:
+            self.assertTrue(asyncio.run(ask(server.url)).is_anomaly)
+
+    def test_anomaly_refuses_a_model_that_tells_classes_apart(self):
+        other = {key: value for key, value in self.ANOMALY.items() if key != "anomaly"}
+        with Scripted(answering(answer(json.dumps(other).encode()))) as server, Client(server.url) as client:
+            with self.assertRaisesRegex(ValueError, "'screws' was not taught with the method normal"):
+                client.anomaly("screws", b"picture")
+
+    def test_teach_creates_a_model_of_normal_pictures(self):
+        evaluation = {
+            "version": "1", "by": "leave_one_out", "method": "normal", "examples": 2, "correct": None, "accuracy": None, "interval": None,
+            "confusions": [], "threshold": None, "advice": "17 more normal pictures are needed"}
+        with Scripted(answering(*[self.taught(evaluation=evaluation)] * 2)) as server, Client(server.url) as client:
+            found = client.teach("screws", "normal", [b"a"], embedder="dinov2", method="normal", false_alarms=0.05).evaluation
+            self.assertEqual(json.loads(server.requests[0][1]), {"embedder": "dinov2", "method": "normal", "false_alarms": 0.05})
+            self.assertEqual((found.correct, found.accuracy, found.examples), (None, None, 2))
+            with self.assertRaisesRegex(ValueError, "method of a new taught model: expected embedder too"):
+                client.teach("screws", "normal", [b"a"], method="normal")
+
     def test_export_gives_the_bytes_of_the_file(self):
         with Scripted(answering(answer(b"\x08\x01Core ML"))) as server, Client(server.url) as client:
             self.assertEqual(client.export("our parts"), b"\x08\x01Core ML")

@@ -170,10 +170,33 @@ public struct TaughtMark: Sendable, Hashable {
     public let distance: Float
     /// True if the distance is at most the threshold for unknown pictures; nil if no threshold is set.
     public let isKnown: Bool?
+    /// How unusual the picture is, of a `normal` model; nil for others.
+    public let anomaly: AnomalyMark?
 
     /// A distance, and whether it is within the threshold.
-    public init(distance: Float, isKnown: Bool?) {
+    public init(distance: Float, isKnown: Bool?, anomaly: AnomalyMark? = nil) {
         self.distance = distance
         self.isKnown = isKnown
+        self.anomaly = anomaly
+    }
+}
+
+/// How unusual a picture is among the normal pictures that a model was taught.
+public struct AnomalyMark: Sendable, Hashable {
+    /// The cosine distance to the nearest normal picture, from 0 to 2.
+    public let score: Double
+    /// The score above which a picture is an anomaly; nil while there are too few normal pictures.
+    public let threshold: Double?
+    /// The share of normal pictures that are as unusual; nil until the model was evaluated.
+    public let p: Double?
+    /// True if the score is above the threshold; nil without one.
+    public let isAnomaly: Bool?
+
+    /// A score, and its place among those of normal pictures.
+    public init(score: Double, threshold: Double?, p: Double?, isAnomaly: Bool?) {
+        self.score = score
+        self.threshold = threshold
+        self.p = p
+        self.isAnomaly = isAnomaly
     }
 }

@@ -99,9 +99,12 @@ struct ClassificationReader: Sendable {
         guard let answer = head.answer(embedding), let best = select(answer.confidences, true) else {
             throw .notNumbers(output)
         }
+        let anomaly = answer.anomaly.map {
+            AnomalyMark(score: $0.score, threshold: $0.threshold, p: $0.p, isAnomaly: $0.isAnomaly)
+        }
         return Best(
             classes: best,
-            taught: TaughtMark(distance: answer.distance, isKnown: answer.isKnown))
+            taught: TaughtMark(distance: answer.distance, isKnown: answer.isKnown, anomaly: anomaly))
     }
 
     private func select(_ scores: [Float], _ areConfidences: Bool) -> [(index: Int, score: Float)]? {

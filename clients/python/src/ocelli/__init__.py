@@ -17,7 +17,7 @@ from ._frame import Frame
 from ._daemon import LocalDaemon
 from ._plan import Image
 from ._results import (
-    Box, Character, Classification, ClassifyResult, Detection, DetectResult, EmbedResult, Evaluation, Example, Keypoint,
+    AnomalyResult, Box, Character, Classification, ClassifyResult, Detection, DetectResult, EmbedResult, Evaluation, Example, Keypoint,
     KeypointsResult, Line, Model, Near, Picture, Point, PredictResult, ReadResult, SearchResult, Segment, SegmentResult, Taught, TaughtClass,
 )
 from ._version import __version__
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from . import dask, ray, spark, stores
 
 __all__ = [
-    "AsyncClient", "Box", "Character", "Classification", "ClassifyResult", "Client", "DetectResult", "Detection", "EmbedResult",
+    "AnomalyResult", "AsyncClient", "Box", "Character", "Classification", "ClassifyResult", "Client", "DetectResult", "Detection", "EmbedResult",
     "Evaluation", "Example", "Frame", "Image", "Keypoint", "KeypointsResult", "Line", "LocalDaemon", "Model", "Near", "OcelliError", "Picture",
     "Point", "PredictResult", "ReadResult", "SearchResult", "Segment", "SegmentResult", "Taught", "TaughtClass", "__version__", "dask", "ray", "spark", "stores",
 ]

@@ -14,7 +14,7 @@ from ._errors import OcelliError
 from ._plan import Exchange, Image, Orientation, Plan, Query, Read, Revive
 from ._pool import Deadline
 from ._results import (
-    ClassifyResult, DetectResult, EmbedResult, Example, KeypointsResult, Model, PredictResult, ReadResult, SearchResult, SegmentResult,
+    AnomalyResult, ClassifyResult, DetectResult, EmbedResult, Example, KeypointsResult, Model, PredictResult, ReadResult, SearchResult, SegmentResult,
     Taught,
 )
 from ._wire import Address, Buffer, ClosedEarly, Request, Response, ResponseParser
@@ -297,11 +297,13 @@ class AsyncClient:
 
     async def teach(
         self, model: str, /, label: str, images: Union[Image, Sequence[Image]], *, name: Optional[str] = None,
-        embedder: Optional[str] = None, timeout: Optional[float] = None,
+        embedder: Optional[str] = None, method: Optional[str] = None, false_alarms: Optional[float] = None,
+        timeout: Optional[float] = None,
     ) -> Taught:
         """As `Client.teach`."""
+        creation = _plan.created(embedder, method, false_alarms)
         return await self._run(
-            _plan.teach(model, label, _plan.pictures(images), name, embedder, self._retries, self._limits), timeout)
+            _plan.teach(model, label, _plan.pictures(images), name, creation, self._retries, self._limits), timeout)
 
     async def taught(self, name: str, *, timeout: Optional[float] = None) -> Taught:
         """As `Client.taught`."""
@@ -320,6 +322,12 @@ class AsyncClient:
         """As `Client.search`."""
         query = {"crop": crop, "orientation": orientation}
         return await self._run(_plan.search(name, image, top, label, query, self._retries), timeout)
+
+    async def anomaly(
+        self, name: str, image: Image, *, crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
+    ) -> AnomalyResult:
+        """As `Client.anomaly`."""
+        return await self._run(_plan.anomaly(name, image, {"crop": crop, "orientation": orientation}, self._retries), timeout)
 
     async def export(self, name: str, *, timeout: Optional[float] = None) -> bytes:
         """As `Client.export`."""

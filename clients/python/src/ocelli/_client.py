@@ -10,7 +10,7 @@ from ._errors import OcelliError
 from ._plan import Exchange, Image, Orientation, Plan, Query, Read, Revive, Wait
 from ._pool import Closed, Deadline, Pool
 from ._results import (
-    ClassifyResult, DetectResult, EmbedResult, Example, KeypointsResult, Model, PredictResult, ReadResult, SearchResult, SegmentResult,
+    AnomalyResult, ClassifyResult, DetectResult, EmbedResult, Example, KeypointsResult, Model, PredictResult, ReadResult, SearchResult, SegmentResult,
     Taught,
 )
 from ._wire import Address, Request
@@ -346,7 +346,8 @@ class Client:
 
     def teach(
         self, model: str, /, label: str, images: Union[Image, Sequence[Image]], *, name: Optional[str] = None,
-        embedder: Optional[str] = None, timeout: Optional[float] = None,
+        embedder: Optional[str] = None, method: Optional[str] = None, false_alarms: Optional[float] = None,
+        timeout: Optional[float] = None,
     ) -> Taught:
         """Teaches a model what a label looks like. It answers `classify` with the new examples as soon as this returns.
 
@@ -357,6 +358,8 @@ class Client:
             name: your own name for the pictures, such as a part number, which lists and searches return. Without one, a known picture keeps its
                 name.
             embedder: the embedding model to build on: creates the taught model first, if it is not there.
+            method: of a new taught model, such as ``"normal"``, which learns the label ``normal`` only, to find anomalies (see `anomaly`).
+            false_alarms: with the method ``normal``, the share of normal pictures that may be called anomalies; 0.01 without it.
             timeout: as for `classify`.
 
         Returns:
@@ -365,8 +368,9 @@ class Client:
         Raises:
             OcelliError: where none of the pictures could be used, among others. The server needs the setting ``taught_dir``.
         """
+        creation = _plan.created(embedder, method, false_alarms)
         return self._run(
-            _plan.teach(model, label, _plan.pictures(images), name, embedder, self._retries, self._limits), timeout)
+            _plan.teach(model, label, _plan.pictures(images), name, creation, self._retries, self._limits), timeout)
 
     def taught(self, name: str, *, timeout: Optional[float] = None) -> Taught:
         """A taught model: its classes, and in ``evaluation`` how well it recognizes its own examples (None while it has none)."""
@@ -399,6 +403,24 @@ class Client:
         """
         query = {"crop": crop, "orientation": orientation}
         return self._run(_plan.search(name, image, top, label, query, self._retries), timeout)
+
+    def anomaly(
+        self, name: str, image: Image, *, crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
+    ) -> AnomalyResult:
+        """How unusual a picture is for a model that was taught normal pictures.
+
+        Args:
+            name: the model's name: a taught model with the method ``normal``, or a bundle of ``ocelli teach --normal``.
+            image: a path, bytes or a binary file.
+            crop, orientation, timeout: as for `classify`.
+
+        Returns:
+            An `AnomalyResult`: ``score``, ``threshold``, ``p`` and ``is_anomaly``, which is None while there are too few normal pictures.
+
+        Raises:
+            ValueError: where the model tells classes apart.
+        """
+        return self._run(_plan.anomaly(name, image, {"crop": crop, "orientation": orientation}, self._retries), timeout)
 
     def export(self, name: str, *, timeout: Optional[float] = None) -> bytes:
         """A taught model's classifier as the bytes of a Core ML file, to run in an app behind the same embedder.

@@ -366,13 +366,32 @@ def search(
     return _results.found(response.json(), response.fields.get("x-request-id", ""))
 
 
+def anomaly(name: str, image: Image, query: Query, retries: int) -> Plan[_results.AnomalyResult]:
+    """How unusual a picture is for a taught model."""
+    to = f"/v1/models/{quoted(name)}/classify" + _encoded(query)
+    data: Buffer = yield Read(image)
+    response = yield from asked(Request("POST", to, [data], media_type(image)), retries)
+    return _results.anomaly(response.json())
+
+
+def created(embedder: Optional[str], method: Optional[str], false_alarms: Optional[float]) -> Optional[dict[str, object]]:
+    """The members of the request that creates a taught model; None if none is created."""
+    given = {"method": method, "false_alarms": false_alarms}
+    members = {key: value for key, value in given.items() if value is not None}
+    if embedder is None:
+        if members:
+            raise ValueError(f"{' and '.join(members)} of a new taught model: expected embedder too")
+        return None
+    return {"embedder": embedder, **members}
+
+
 def teach(
-    name: str, label: str, images: Iterator[Image], called: Optional[str], embedder: Optional[str], retries: int, limits: Limits
+    name: str, label: str, images: Iterator[Image], called: Optional[str], creation: Optional[dict[str, object]], retries: int, limits: Limits
 ) -> Plan[_results.Taught]:
     """A taught model after some examples of a label."""
     path = f"/v1/taught/{quoted(name)}"
-    if embedder is not None:
-        body = json.dumps({"embedder": embedder}).encode()
+    if creation is not None:
+        body = json.dumps(creation).encode()
         yield from asked(Request("PUT", path, [body], "application/json"), retries)
     # The answers of all requests, which tell what was added; pictures of one that failed as a whole are errors in their places.
     answers: list[Mapping[str, Any]] = []

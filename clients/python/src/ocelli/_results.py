@@ -66,6 +66,20 @@ class ClassifyResult(_Answer):
 
 
 @dataclasses.dataclass(frozen=True)
+class AnomalyResult(_Answer):
+    """The answer of ``anomaly``: how unusual a picture is among the normal pictures that a model was taught."""
+
+    #: The cosine distance to the nearest normal picture, from 0 to 2.
+    score: float
+    #: The score above which a picture is an anomaly; None while there are too few normal pictures.
+    threshold: Optional[float]
+    #: The share of normal pictures that are as unusual; None until the model was evaluated.
+    p: Optional[float]
+    #: Whether the score is above the threshold; None without one.
+    is_anomaly: Optional[bool]
+
+
+@dataclasses.dataclass(frozen=True)
 class Box:
     """A rectangle in pixels of the displayed picture, from its top left corner."""
 
@@ -254,7 +268,8 @@ class Evaluation:
     version: str
     method: str
     examples: int
-    correct: int
+    #: None for the method ``normal``, which has one class.
+    correct: Optional[int]
     #: None where no example could be left out: each class has only one.
     accuracy: Optional[float]
     #: Between which the true accuracy lies (95 %).
@@ -355,6 +370,14 @@ def classified(answer: Mapping[str, Any]) -> ClassifyResult:
         **_base(answer), classifications=found, distance=answer.get("distance"), known=answer.get("known"))
 
 
+def anomaly(answer: Mapping[str, Any]) -> AnomalyResult:
+    found = answer.get("anomaly")
+    if found is None:
+        raise ValueError(f"the model {answer.get('model')!r} was not taught with the method normal: its answer has no anomaly")
+    return AnomalyResult(
+        **_base(answer), score=float(found["score"]), threshold=found.get("threshold"), p=found.get("p"), is_anomaly=found.get("is_anomaly"))
+
+
 #: The members that a detection has itself; an object under another name is the answer of a stage.
 _OWN = frozenset(("index", "label", "confidence", "box", "points", "angle", "keypoints", "mask"))
 
@@ -419,7 +442,7 @@ def evaluation(answer: Optional[Mapping[str, Any]]) -> Optional[Evaluation]:
         return None
     interval = answer.get("interval")
     return Evaluation(
-        str(answer["version"]), str(answer["method"]), int(answer["examples"]), int(answer["correct"]), answer.get("accuracy"),
+        str(answer["version"]), str(answer["method"]), int(answer["examples"]), answer.get("correct"), answer.get("accuracy"),
         None if interval is None else (float(interval[0]), float(interval[1])), answer.get("threshold"), str(answer.get("advice") or ""), answer)
 
 
