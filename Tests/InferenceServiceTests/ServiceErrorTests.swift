@@ -190,6 +190,14 @@ internal import WireFormats
         #expect(Set(all.map { ModelCase($0.0) }) == Set(ModelCase.allCases))
     }
 
+    @Test("a taught model that cannot answer a pipeline's stage has the code of its own route")
+    func taughtAbsences() {
+        check(ServiceError(TaughtAbsence(.notFound, "m")), 404, "model_not_found")
+        check(ServiceError(TaughtAbsence(.empty, "m")), 503, "model_not_ready", retries: true)
+        check(ServiceError(TaughtAbsence(.notReady, "m")), 503, "model_not_ready", retries: true)
+        #expect(ServiceError(TaughtAbsence(.notFound, "there is none")).message == "there is none")
+    }
+
     @Test("an error's JSON has error, code and request_id, with the message escaped")
     func itsJSONIsTheOneForm() {
         let error = ServiceError(.badRequest, "a \"quoted\" word\n")

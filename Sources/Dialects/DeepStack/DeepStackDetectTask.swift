@@ -15,6 +15,7 @@ struct DeepStackDetectTask: PredictionTask {
     private let request: ObservationRequest
 
     static var answersTaughtModels: Bool { false }
+    static var runsStages: Bool { false }
     static func unnamed(_ query: DeepStackQuery) -> UnnamedModel { query.unnamed }
     let inputs = PictureInputs()
     var forms: AnswerForms { DeepStackQuery.forms }

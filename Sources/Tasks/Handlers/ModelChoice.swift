@@ -23,6 +23,8 @@ package struct ModelChoice: Sendable {
     package let claim: Claim
     /// The taught models, if `name` is one of them; `ready` is then its embedder.
     package private(set) var taught: TaughtModels?
+    /// True if the stages of a pipeline run, so that their taught models are needed.
+    private let runsStages: Bool
     /// The request's part in the model's rollout; nil if it has none.
     package private(set) var route: RolloutRoute?
     /// The model that computes the answer; nil until it is known.
@@ -30,8 +32,9 @@ package struct ModelChoice: Sendable {
     /// Nanoseconds that the request has waited for its model to be loaded.
     package var loadWait: UInt64 = 0
 
-    private init(name: String, version: String?, isNamed: Bool, claim: Claim) {
+    private init(name: String, version: String?, isNamed: Bool, claim: Claim, runsStages: Bool) {
         self.name = name
+        self.runsStages = runsStages
         self.version = version
         self.isNamed = isNamed
         self.claim = claim
@@ -67,6 +70,7 @@ package struct ModelChoice: Sendable {
         self.ready = ready
         self.isNamed = isNamed
         claim = call.claim
+        runsStages = prediction.runsStages
     }
 
     /// A loaded model with its files and all stages of a pipeline; for a taught model also its state.
@@ -93,7 +97,7 @@ package struct ModelChoice: Sendable {
         } else {
             guard let ready else { return nil }
             var chosen = Chosen(model: ready, name: name)
-            if let models, let pipeline = ready.pipeline {
+            if runsStages, let models, let pipeline = ready.pipeline {
                 guard let stages = models.readyStages(of: pipeline) else { return nil }
                 chosen.stages = stages
             }
@@ -104,7 +108,7 @@ package struct ModelChoice: Sendable {
 
     /// The choice of the serving version, for a request that was assigned to the candidate.
     var serving: ModelChoice {
-        ModelChoice(name: name, version: version, isNamed: isNamed, claim: claim)
+        ModelChoice(name: name, version: version, isNamed: isNamed, claim: claim, runsStages: runsStages)
     }
 
     /// Computes the answer to a request.
@@ -164,7 +168,7 @@ package struct ModelChoice: Sendable {
         for call: Call, or unnamed: UnnamedModel, until deadline: MonotonicInstant?
     ) async throws(ServiceError) -> Chosen {
         var chosen = try await fitting(for: call, or: unnamed, until: deadline)
-        guard let pipeline = chosen.model.pipeline, let models = call.parts.taught else { return chosen }
+        guard runsStages, let pipeline = chosen.model.pipeline, let models = call.parts.taught else { return chosen }
         if let resolution, resolution.model === chosen.model {
             chosen.stages = resolution.stages
         } else {
@@ -195,7 +199,7 @@ package struct ModelChoice: Sendable {
         while !isNamed, !unnamed.fits(model) {
             let name = try unnamed.name(in: repository, configured: call.live.settings.defaultModel)
             guard name != choice.name else { break }
-            choice = ModelChoice(name: name, version: nil, isNamed: false, claim: claim)
+            choice = ModelChoice(name: name, version: nil, isNamed: false, claim: claim, runsStages: runsStages)
             choice.loadWait = wait
             (model, wait) = try await choice.model(in: repository, deadline: deadline)
         }

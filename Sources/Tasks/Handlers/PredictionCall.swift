@@ -9,6 +9,8 @@ package struct PredictionCall: Sendable {
     let unnamed: UnnamedModel
     /// True if taught models can answer.
     let answersTaughtModels: Bool
+    /// True if the stages of a pipeline run, so that their taught models are needed.
+    let runsStages: Bool
     /// True if the route reads parameters of the query.
     let readsQuery: Bool
     package let answer: ModelChoice.Work
@@ -16,13 +18,15 @@ package struct PredictionCall: Sendable {
     // Wide: a record, in the order of its fields.
     package init(
         _ call: Call, name: String, version: String?, unnamed: UnnamedModel = .refused,
-        answersTaughtModels: Bool = false, readsQuery: Bool = false, answer: @escaping ModelChoice.Work
+        answersTaughtModels: Bool = false, runsStages: Bool = true, readsQuery: Bool = false,
+        answer: @escaping ModelChoice.Work
     ) {
         self.call = call
         self.name = name
         self.version = version
         self.unnamed = unnamed
         self.answersTaughtModels = answersTaughtModels
+        self.runsStages = runsStages
         self.readsQuery = readsQuery
         self.answer = answer
     }

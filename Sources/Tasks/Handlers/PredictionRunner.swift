@@ -28,7 +28,7 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
     package var prediction: PredictionCall {
         PredictionCall(
             call, name: call.path.name, version: call.path.version, unnamed: Job.unnamed(query),
-            answersTaughtModels: Job.answersTaughtModels, readsQuery: true
+            answersTaughtModels: Job.answersTaughtModels, runsStages: Job.runsStages, readsQuery: true
         ) { (request, choice) async throws(ServiceError) in try await respond(to: request, choice) }
     }
 

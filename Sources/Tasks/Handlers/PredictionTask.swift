@@ -12,6 +12,8 @@ package protocol PredictionTask: TaskAnswers {
 
     /// True if taught models can do the task.
     static var answersTaughtModels: Bool { get }
+    /// True if the task answers by the stages of a pipeline, too, so that it needs their taught models.
+    static var runsStages: Bool { get }
     /// The model for a request that names none.
     static func unnamed(_ query: Query) -> UnnamedModel
 
@@ -33,6 +35,8 @@ package protocol PredictionTask: TaskAnswers {
 }
 
 extension PredictionTask {
+    package static var runsStages: Bool { true }
+
     package func explanation(of image: EncodedImage, in slot: Slot) async throws(InferenceError) -> PreprocessedImage? {
         nil
     }

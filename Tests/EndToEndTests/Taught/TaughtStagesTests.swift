@@ -65,6 +65,23 @@ struct TaughtStagesTests {
         #expect(server.daemon.stop() == 0)
     }
 
+    @Test("each route that runs a pipeline's stages has the taught answers, and routes without stages do not need them")
+    func everyRouteOfAPipeline_hasTheTaughtAnswers() throws {
+        let server = try Self.taught(["--default-model", "people", "--dialects", "sagemaker,deepstack"])
+        let picture = try PipelineDaemon.png([Self.green])
+        for path in ["/v1/detect", "/v1/models/people/detect", "/v1/models/people/versions/1/detect", "/invocations"] {
+            let answer = try server.post(picture, path, ["-H", "Content-Type: image/png"])
+            #expect(answer.status == 200 && answer.detections.count == 64, "\(path): \(answer.text.prefix(300))")
+            let labels = answer.stage("who").map { who in
+                (who["classifications"] as? [[String: Any]])?.first?["label"] as? String
+            }
+            #expect(Set(labels) == ["green"] && labels.count == 64, "\(path): \(labels)")
+        }
+        let vision = try server.post(picture, "/v1/vision/detection", ["-H", "Content-Type: image/png"])
+        #expect(vision.status == 200 && (vision.json["predictions"] as? [Any])?.isEmpty == false, "\(vision.text)")
+        #expect(server.daemon.stop() == 0)
+    }
+
     @Test(
         "a taught stage answers as classify does for Pillow's crop",
         .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
