@@ -90,8 +90,9 @@ struct EngineChoiceTests {
 
     @Test("a file that quantizes values as it runs is run by ONNX Runtime, and by OpenVINO where that is missing")
     func dynamicallyQuantizedFilesRunOnTheirOwnRuntime() throws {
-        var source = source
-        source.path = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/quantized/dynamic.onnx").path
+        var source = ModelSource(
+            path: SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/quantized/dynamic.onnx").path)
+        source.cacheFolder = folder.url.path
         let opened = try engine(openVINO, onnxRuntime).open(source)
         #expect(opened.use?.name == "onnxruntime" && opened.question == nil && opened.confirmation.by != nil)
         #expect(opened.use?.reason == "it rounds dynamically quantized values exactly")
