@@ -40,6 +40,18 @@ struct BenchTests {
         #expect(!result.text.contains("budget"), "the developers' targets are not shown to users")
     }
 
+    /// Its networks have pictures of a fixed size, of a list of sizes, and of a range.
+    @Test(
+        "`ocelli bench` measures each side of models whose picture size is open",
+        .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
+    func openSizesAreMeasured() throws {
+        let script = SharedData.packageRoot.appendingPathComponent("Benchmarks/coreml-sizes/run").path
+        let result = try Shell.run(
+            "python3", [script], environment: ["OCELLI": Daemon.binary.path, "ROUNDS": "1", "SECONDS": "0.2"])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.text.matches(of: /\| (fixed|range|list) \| [\d.]+ us/).count == 6, "\(result.text)")
+    }
+
     @Test("`ocelli bench URL --rate 40` for half a second sends 20 requests, and all are answered with 200")
     func aLoadAtARateIsAnswered() throws {
         let daemon = try Daemon()

@@ -1,4 +1,5 @@
 internal import FlowControl
+internal import ImagePipeline
 
 /// The measurements of the performance report other than predictions.
 extension Model {
@@ -20,17 +21,38 @@ extension Model {
         }
     }
 
-    /// Decodes a picture into an input tensor of the pool, as a prediction does, without running the model.
+    /// Decodes a picture into an input tensor, as a prediction does, without running the model: into one of the pool, or
+    /// for an open size into one of the picture's own.
     package func decode(_ image: EncodedImage) throws(InferenceError) {
-        guard plan.inputs.count == 1, let input = plan.inputs.first, case .image = input.kind else {
+        guard plan.inputs.count == 1, let input = plan.inputs.first, case .image(let pipeline) = input.kind else {
             throw .unsupported(model: description.name, reason: "does not take one image")
         }
+        guard pipeline.spec.openSize == nil else { return try decode(image, pipeline, input) }
         let filled: InputTensors
         do throws(EngineError) { filled = try tensors.take() } catch { throw .engine(error) }
         defer { tensors.giveBack(filled) }
         guard let tensor = filled.tensors.first else { return }
         let filler = InputFiller(options: PredictionOptions()) { Task.isCancelled }
         _ = try filler.fill(tensor, with: .image(image), plan: input)
+    }
+
+    private func decode(
+        _ image: EncodedImage, _ pipeline: ImagePipeline, _ input: InputPlan
+    ) throws(InferenceError) {
+        let options = PredictionOptions(), name = input.description.name
+        let info: ImageInfo
+        do throws(ImageError) { info = try pipeline.checked(image) } catch { throw .image(error, input: name) }
+        let resolved = pipeline.resolved(for: info, options: image.decoding(options))
+        let shape = input.description.shape.resolved(
+            width: resolved.spec.width, height: resolved.spec.height, resolved.spec.layout)
+        let tensor: any EngineTensor
+        do throws(EngineError) {
+            tensor = try compiled.makeTensor(elementType: input.description.elementType, shape: shape)
+        } catch {
+            throw .engine(error)
+        }
+        let filler = InputFiller(options: options) { Task.isCancelled }
+        _ = try filler.fill(tensor, with: .image(image), plan: input.resolved(resolved))
     }
 
     /// The number of bytes that each additional prediction in flight holds in the engine: its request with the outputs,
