@@ -21,8 +21,8 @@ extension Model {
         }
     }
 
-    /// Decodes a picture into an input tensor, as a prediction does, without running the model: into one of the pool, or
-    /// for an open size into one of the picture's own.
+    /// Decodes a picture into an input tensor, as a prediction does, without running the model: into one of the pool,
+    /// or for an open size into one of the picture's own.
     package func decode(_ image: EncodedImage) throws(InferenceError) {
         guard plan.inputs.count == 1, let input = plan.inputs.first, case .image(let pipeline) = input.kind else {
             throw .unsupported(model: description.name, reason: "does not take one image")
