@@ -17,7 +17,7 @@ enum Ocelli {
         // telemetry.
         setenv("ORT_DISABLE_TELEMETRY", "1", 1)
         // Before other threads start. By default glibc raises these sizes with each large block that is freed: a reader
-        // of pages of many sizes then held 650 MiB of free blocks (Benchmarks/results/2026-11-30-read-memory.md).
+        // of pages of many sizes then held 650 MiB of free blocks (Benchmarks/results/2026-12-01-read.md).
         csys_bound_free_memory(1 << 20, 4 << 20)
         // This forks, which is not allowed in a process with Swift threads.
         if CommandLine.arguments.dropFirst().first == DecodeCommand.name { Terminal.exit(DecodeCommand.serve()) }
