@@ -38,15 +38,34 @@ enum PackagePython {
     /// Encodes texts with each tokenizer. A text is nil where the package reports an error.
     static func encode(_ texts: [String], with tokenizers: [[UInt8]]) throws -> [[Result?]] {
         let contents = tokenizers.map { String(decoding: $0, as: UTF8.self) }
-        let request = try JSONSerialization.data(withJSONObject: ["tokenizers": contents, "texts": texts])
-        let script = clients.appendingPathComponent("tokenizer_ids.py").path
-        let run = try Shell.run(folder.path + "/bin/python", [script], input: request)
-        guard run.status == 0 else { throw Failure(text: run.errors) }
-        return try JSONDecoder().decode([[[[UInt32]]?]].self, from: run.output).map { answers in
+        let output = try run(["tokenizers": contents, "texts": texts])
+        return try JSONDecoder().decode([[[[UInt32]]?]].self, from: output).map { answers in
             answers.map { answer in
                 answer.map { Result(ids: $0[0], mask: $0[1].map { UInt8($0) }, typeIDs: $0[2]) }
             }
         }
+    }
+
+    /// The numbers of the texts for which the package has other ids than those found.
+    static func differences(_ texts: [String], _ tokenizer: [UInt8], found: [[UInt32]]) throws -> [Int] {
+        var data = Data()
+        for ids in found {
+            for number in [UInt32(ids.count)] + ids { withUnsafeBytes(of: number) { data.append(contentsOf: $0) } }
+        }
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("ids-\(UUID().uuidString)")
+        try data.write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let content = String(decoding: tokenizer, as: UTF8.self)
+        let output = try run(["tokenizers": [content], "texts": texts, "found": file.path])
+        return try JSONDecoder().decode([[Int]].self, from: output)[0]
+    }
+
+    private static func run(_ request: [String: Any]) throws -> Data {
+        let script = clients.appendingPathComponent("tokenizer_ids.py").path
+        let run = try Shell.run(
+            folder.path + "/bin/python", [script], input: try JSONSerialization.data(withJSONObject: request))
+        guard run.status == 0 else { throw Failure(text: run.errors) }
+        return run.output
     }
 
     struct Failure: Error { let text: String }
