@@ -24,7 +24,7 @@ import Tokenizers
         for (number, one) in cases.enumerated() {
             let tokenizer = try Tokenizer(json: one.json)
             // A short run takes other characters with each part.
-            let step = LongTests.areEnabled ? 1 : 64
+            let step = LongTests.times(64, long: 1)
             let some = all.enumerated().filter { $0.offset / 256 % step == number % step }.map(\.element)
             let texts = frames.flatMap { before, after in
                 stride(from: 0, to: some.count, by: 128).map { start in

@@ -40,4 +40,21 @@ import Tokenizers
         let tokenizer = try Tokenizer(json: Array(json.utf8))
         #expect(throws: TokenizerProblem.self) { try tokenizer.encode(String(repeating: "a", count: 10_000)) }
     }
+
+    @Test("steps that make long texts of short ones, too many steps and long texts are refused")
+    func otherSteps_areRefused() throws {
+        func file(_ steps: Int) -> [UInt8] {
+            let step = #"{"type": "ByteLevel", "add_prefix_space": true, "use_regex": false}"#
+            let all = Array(repeating: step, count: steps).joined(separator: ", ")
+            return Array(
+                """
+                {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [\(all)]},
+                 "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}
+                """.utf8)
+        }
+        let tokenizer = try Tokenizer(json: file(40))
+        #expect(throws: TokenizerProblem.self) { try tokenizer.encode(String(repeating: "é", count: 10_000)) }
+        #expect(throws: TokenizerProblem.self) { try Tokenizer(json: file(100)) }
+        #expect(throws: TokenizerProblem.self) { try tokenizer.encode(String(repeating: "a", count: 9 << 20)) }
+    }
 }

@@ -40,7 +40,7 @@ import Tokenizers
         var random = RandomText(
             seed: seed,
             tokens: fixtures.texts + ["[X]", "[Y]", "[Z]", "[W]", "<m>", "a[", "hello", "World", "blank", "ll", "aa"])
-        let texts = (0..<LongTests.times(200, long: 3_000)).map { _ in random.next() }
+        let texts = (0..<LongTests.times(60, long: 3_000)).map { _ in random.next() }
         let expected = try PackagePython.encode(texts, with: fixtures.cases.map(\.json))
         for (one, expected) in zip(fixtures.cases, expected) {
             let tokenizer = try Tokenizer(json: one.json)

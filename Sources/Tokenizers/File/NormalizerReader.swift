@@ -9,11 +9,14 @@ enum NormalizerReader {
         "Replace", "Sequence", "Strip", "StripAccents",
     ]
 
-    static func read(_ part: PartMembers, _ table: CharacterTable) throws(TokenizerProblem) -> Normalizer {
+    static func read(
+        _ part: PartMembers, _ table: CharacterTable, _ left: inout Int
+    ) throws(TokenizerProblem) -> Normalizer {
+        try part.take(&left)
         switch try part.string("type") {
         case "Sequence":
             var steps: [Normalizer] = []
-            for step in try part.objects("normalizers") { steps.append(try read(step, table)) }
+            for step in try part.objects("normalizers") { steps.append(try read(step, table, &left)) }
             return .sequence(steps)
         case "BertNormalizer":
             let lowercases = try part.bool("lowercase")

@@ -2,6 +2,9 @@ internal import JSON
 
 /// The members of an object of a tokenizer file, with its path for messages.
 struct PartMembers {
+    /// The maximum number of steps of a file, in all sequences.
+    static let maximumSteps = 100
+
     let path: String
     private let members: [String: JSONValue]
 
@@ -64,6 +67,14 @@ struct PartMembers {
 
     func array(_ key: String) throws(TokenizerProblem) -> [JSONValue] {
         try read(key, "an array") { if case .array(let values) = $0 { values } else { nil } }
+    }
+
+    /// Counts a step.
+    func take(_ steps: inout Int) throws(TokenizerProblem) {
+        steps -= 1
+        guard steps >= 0 else {
+            throw .tooLarge("\(path): expected at most \(Self.maximumSteps) steps in all, found more")
+        }
     }
 
     /// The objects of an array.

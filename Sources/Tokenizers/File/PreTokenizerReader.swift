@@ -5,11 +5,14 @@ enum PreTokenizerReader {
         "Sequence", "Split", "Whitespace", "WhitespaceSplit",
     ]
 
-    static func read(_ part: PartMembers, _ table: CharacterTable) throws(TokenizerProblem) -> PreTokenizer {
+    static func read(
+        _ part: PartMembers, _ table: CharacterTable, _ left: inout Int
+    ) throws(TokenizerProblem) -> PreTokenizer {
+        try part.take(&left)
         switch try part.string("type") {
         case "Sequence":
             var steps: [PreTokenizer] = []
-            for step in try part.objects("pretokenizers") { steps.append(try read(step, table)) }
+            for step in try part.objects("pretokenizers") { steps.append(try read(step, table, &left)) }
             return .sequence(steps)
         case "BertPreTokenizer": return .bert
         case "ByteLevel":

@@ -3,7 +3,7 @@ internal import JSON
 /// The parts of a `tokenizer.json`. Members that do not affect ids, such as the decoder, are not read.
 struct TokenizerFile {
     /// The maximum size of a file.
-    static let maximumSize = 256 << 20
+    static let maximumSize = 128 << 20
 
     private(set) var model: TokenModel?
     private(set) var normalizer: Normalizer?
@@ -68,8 +68,9 @@ struct TokenizerFile {
         if let version = parts["version"], version != .string("1.0") {
             throw .unsupported("version: expected \"1.0\", found \(version.kind)")
         }
-        if let part = try part("normalizer") { normalizer = try NormalizerReader.read(part, table) }
-        if let part = try part("pre_tokenizer") { preTokenizer = try PreTokenizerReader.read(part, table) }
+        var steps = PartMembers.maximumSteps
+        if let part = try part("normalizer") { normalizer = try NormalizerReader.read(part, table, &steps) }
+        if let part = try part("pre_tokenizer") { preTokenizer = try PreTokenizerReader.read(part, table, &steps) }
         if let part = try part("post_processor") { postProcessor = try PostProcessorReader.read(part) }
         if let part = try part("truncation") {
             truncation = try LengthsReader.truncation(part, added: postProcessor.addedCount)

@@ -91,7 +91,8 @@ indirect enum Normalizer: Sendable {
     private static func replace(
         _ state: inout State, _ pattern: SearchPattern, _ replacement: [Unicode.Scalar], _ table: CharacterTable
     ) throws(TokenizerProblem) {
-        let segments = try pattern.segments(state.text, 0..<state.text.count, table)
+        var searcher = pattern.searcher(table)
+        let segments = try searcher.segments(state.text, 0..<state.text.count)
         guard segments.contains(where: \.isMatch) else { return }
         var text: [Unicode.Scalar] = []
         text.reserveCapacity(state.text.count)

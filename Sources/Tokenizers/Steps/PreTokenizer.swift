@@ -23,7 +23,13 @@ indirect enum PreTokenizer: Sendable {
 
     func divide(_ part: inout TextPart, _ table: CharacterTable) throws(TokenizerProblem) {
         switch self {
-        case .sequence(let steps): for step in steps { try step.divide(&part, table) }
+        case .sequence(let steps):
+            for step in steps {
+                try step.divide(&part, table)
+                guard part.characters.count <= part.limit else {
+                    throw .tooLarge("the pre-tokenizer makes more than 16 characters of each character of a text")
+                }
+            }
         case .bert:
             try Self.split(&part, .removed) { table.traits($0).isWhite }
             try Self.split(&part, .isolated) { table.traits($0).isPunctuation }
@@ -75,8 +81,9 @@ indirect enum PreTokenizer: Sendable {
         _ table: CharacterTable
     ) throws(TokenizerProblem) {
         let text = part.characters
+        var searcher = pattern.searcher(table)
         try part.divide { (piece, pieces) throws(TokenizerProblem) in
-            var segments = try pattern.segments(text, piece.range, table)
+            var segments = try searcher.segments(text, piece.range)
             if isInverted { for index in segments.indices { segments[index].isMatch.toggle() } }
             behavior.append(segments, of: piece, to: &pieces)
         }

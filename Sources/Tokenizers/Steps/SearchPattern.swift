@@ -3,9 +3,23 @@ enum SearchPattern: Sendable {
     case text([Unicode.Scalar])
     case expression(PatternProgram)
 
+    /// A search in the pieces of a text, which reuses its memory.
+    func searcher(_ table: CharacterTable) -> Searcher {
+        switch self {
+        case .text(let wanted): .text(TextSearch(wanted))
+        case .expression(let program): .expression(PatternMatcher(program, table))
+        }
+    }
+}
+
+/// A search for a pattern.
+enum Searcher {
+    case text(TextSearch)
+    case expression(PatternMatcher)
+
     /// The segments of a range of a text: matches, and the text between them.
-    func segments(
-        _ text: [Unicode.Scalar], _ range: Range<Int>, _ table: CharacterTable
+    mutating func segments(
+        _ text: [Unicode.Scalar], _ range: Range<Int>
     ) throws(TokenizerProblem) -> [SplitBehavior.Segment] {
         var segments: [SplitBehavior.Segment] = [], start = range.lowerBound
         func add(_ match: Range<Int>) {
@@ -16,11 +30,11 @@ enum SearchPattern: Sendable {
             start = match.upperBound
         }
         switch self {
-        case .text(let wanted):
-            let search = TextSearch(wanted)
-            search.forEachMatch(in: text, range, add)
-        case .expression(let program):
-            var matcher = PatternMatcher(program, table)
+        case .text(let search): search.forEachMatch(in: text, range, add)
+        case .expression(var matcher):
+            // The matcher has one owner, so that its memory is not copied.
+            self = .text(TextSearch([]))
+            defer { self = .expression(matcher) }
             try matcher.forEachMatch(in: text, range, add)
         }
         if start < range.upperBound {
@@ -31,7 +45,7 @@ enum SearchPattern: Sendable {
 }
 
 /// Finds a fixed text in linear time (Knuth, Morris, Pratt 1977).
-private struct TextSearch {
+struct TextSearch {
     private let wanted: [Unicode.Scalar]
     /// By number of matched characters the number that are still matched after a mismatch.
     private let fallback: [Int]

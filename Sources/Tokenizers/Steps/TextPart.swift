@@ -11,18 +11,22 @@ struct TextPart: Sendable {
 
     var characters: [Unicode.Scalar]
     var pieces: [Piece]
+    /// The maximum number of characters: steps must not make a long text of a short one again and again.
+    let limit: Int
 
     /// A text as one piece; an empty one has none.
     init(_ characters: [Unicode.Scalar], isAtStart: Bool) {
         self.characters = characters
         let all = Piece(range: 0..<characters.count, token: nil, isAtStart: isAtStart)
         pieces = characters.isEmpty ? [] : [all]
+        limit = 4_096 + 16 * characters.count
     }
 
     /// No text, to append to.
-    init() {
+    private init(limit: Int) {
         characters = []
         pieces = []
+        self.limit = limit
     }
 
     /// Divides each piece of text into others.
@@ -39,10 +43,10 @@ struct TextPart: Sendable {
 
     /// Rewrites the characters of each piece of text.
     func rewritten(_ rewrite: (Piece, inout [Unicode.Scalar]) -> Void) -> TextPart {
-        var result = TextPart()
+        var result = TextPart(limit: limit)
         result.characters.reserveCapacity(characters.count + pieces.count)
         result.pieces.reserveCapacity(pieces.count)
-        for piece in pieces where piece.token == nil || !piece.range.isEmpty {
+        for piece in pieces {
             let start = result.characters.count
             if piece.token == nil { rewrite(piece, &result.characters) }
             var new = piece

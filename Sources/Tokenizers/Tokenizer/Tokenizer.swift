@@ -11,6 +11,9 @@ package struct Tokenizer: Sendable {
     /// The highest id of the vocabulary, the added tokens and the tokens around texts.
     package let highestID: UInt32
 
+    /// The maximum length of a text in UTF-8.
+    private static let maximumText = 8 << 20
+
     private let table: CharacterTable
     private let model: TokenModel
     private let normalizer: Normalizer?
@@ -46,7 +49,7 @@ package struct Tokenizer: Sendable {
     ///     leaves out all of the text, but not these.
     ///   - padding: the ids that fill the text up; nil for none.
     /// - Throws: ``TokenizerProblem``, if the vocabulary does not have a part of the text and no token for unknown
-    ///   text, or if the text becomes too long.
+    ///   text, or if the text is or becomes too long.
     package func encode(
         _ text: String, truncation: Truncation?, padding: Padding?
     ) throws(TokenizerProblem) -> Encoding {
@@ -73,6 +76,9 @@ package struct Tokenizer: Sendable {
     }
 
     private func encode(_ text: String, _ truncation: Truncation?) throws(TokenizerProblem) -> Encoding {
+        guard text.utf8.count <= Self.maximumText else {
+            throw .tooLarge("expected a text of at most \(Self.maximumText >> 20) MiB, found \(text.utf8.count) bytes")
+        }
         let limit = truncation.map { max($0.maximumLength - addedCount, 0) } ?? Int.max
         var ids: [UInt32] = []
         var first = TextPart(Array(text.unicodeScalars), isAtStart: true)

@@ -15,14 +15,14 @@ enum CharacterCategory: UInt16, CaseIterable {
 
 /// The properties of a character. Each follows the Unicode version of the library that the `tokenizers` package asks:
 ///
-/// - patterns of Split and Replace: Unicode 16;
-/// - `numeric`, `white` and lower case: the version of its compiler;
-/// - `word`: Unicode 16;
-/// - `punctuation`, `control` and `nonspacing`, which BERT's parts use: Unicode 8;
-/// - `mark` (StripAccents), decompositions and combining classes: Unicode 9.
+/// - categories in patterns, white space, and `word`: Unicode 16;
+/// - `numeric` and lower case: Unicode 17;
+/// - `punctuation`, `control` and `nonspacing`, which BERT's parts use, and `mark`, of StripAccents: Unicode 8;
+/// - decompositions and combining classes: Unicode 9.
 ///
 /// Characters that were assigned later count as unassigned there: NFC, for example, does not reorder a combining mark
-/// of Unicode 10. Swift's own tables would treat them otherwise, and change with the toolchain.
+/// of Unicode 10, and a pattern's `\p{L}` does not match a letter of Unicode 17. Swift's own tables would treat them
+/// otherwise, and change with the toolchain.
 struct CharacterTraits: Sendable {
     let bits: UInt16
 

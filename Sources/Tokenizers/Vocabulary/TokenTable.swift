@@ -2,7 +2,7 @@
 /// one. All tokens are in one array, because a vocabulary has hundreds of thousands of them.
 struct TokenTable: Sendable {
     /// The maximum number of tokens, and of bytes of one token and of all.
-    static let maximumTokens = 4_000_000, maximumLength = 4_096, maximumBytes = 256 << 20
+    static let maximumTokens = 2_000_000, maximumLength = 4_096, maximumBytes = 32 << 20
     /// The maximum id: engines read ids as 32-bit or 64-bit integers.
     static let maximumID = UInt32(Int32.max)
 
