@@ -144,10 +144,6 @@ import Tokenizers
             (["type": "BPE", "vocab": ["a": 1], "merges": ["a a"]], "model.merges[0]: expected tokens of the vocab"),
             (["type": "BPE", "vocab": ["a": 1], "merges": ["a"]], "model.merges[0]: expected two tokens with a"),
             (["type": "BPE", "vocab": ["a": 1], "merges": [["a"]]], "the file is not valid JSON"),
-            (
-                ["type": "BPE", "vocab": ["a": 1], "merges": [], "unk_token": "b"],
-                "model.unk_token: expected a token of the vocabulary, found \"b\""
-            ),
             (["type": "BPE", "vocab": ["a": 1], "merges": [], "dropout": 0.5], "model.dropout: random merges"),
             (["type": "BPE", "vocab": pieces, "merges": []], "model.vocab: expected an object for BPE"),
             (["type": "Unigram", "vocab": pieces, "unk_id": 1], "model.unk_id: expected an integer of 0 to 0, found"),

@@ -94,7 +94,10 @@ struct ModelReader {
         options.fusesUnknown = try part.bool("fuse_unk", standard: false)
         options.fallsBackToBytes = try part.bool("byte_fallback", standard: false)
         options.takesWholeWords = try part.bool("ignore_merges", standard: false)
-        if part.optional("unk_token") != nil { options.unknown = try unknown(part) }
+        if let token = try part.optionalString("unk_token") {
+            options.unknown = vocabulary.id(of: token)
+            options.missingUnknown = options.unknown == nil ? token : nil
+        }
         guard let merges else { throw part.problem("merges", "expected an array, found no value") }
         let reader = MergesReader(vocabulary, prefixLength: options.prefix.count)
         return BPEModel(vocabulary, merges: try reader.read(scanner.moved(to: merges)), options)

@@ -9,6 +9,8 @@ struct BPEModel: Sendable {
     /// The settings of a model in its file.
     struct Options: Sendable {
         var unknown: UInt32?
+        /// A token for unknown text that the vocabulary does not have. Models at the level of bytes never need it.
+        var missingUnknown: String?
         /// Written before each character but the first of a word, and after its last one.
         var prefix: [UInt8] = []
         var suffix: [UInt8] = []
@@ -44,13 +46,13 @@ struct BPEModel: Sendable {
             for character in text { bytes.append(character) }
             if let id = vocabulary.id(of: bytes) { return ids.append(id) }
         }
-        var word = MergingWord(symbols(text))
+        var word = MergingWord(try symbols(text))
         word.merge(merges)
         word.append(to: &ids)
     }
 
     /// The tokens of the characters of a word.
-    private func symbols(_ text: ArraySlice<Unicode.Scalar>) -> [UInt32] {
+    private func symbols(_ text: ArraySlice<Unicode.Scalar>) throws(TokenizerProblem) -> [UInt32] {
         var symbols: [UInt32] = [], bytes: [UInt8] = []
         symbols.reserveCapacity(text.count)
         /// True if the token for unknown text is due: it is written when a known character follows, or another one.
@@ -68,6 +70,9 @@ struct BPEModel: Sendable {
             } else if let unknown = options.unknown {
                 if isUnknownDue, !options.fusesUnknown { symbols.append(unknown) }
                 isUnknownDue = true
+            } else if let missing = options.missingUnknown {
+                throw .unknownToken(
+                    "model: the vocabulary has neither \"\(character)\" nor the token \"\(missing.prefix(60))\" for it")
             }
         }
         if isUnknownDue, let unknown = options.unknown { symbols.append(unknown) }
