@@ -35,4 +35,14 @@ import Tokenizers
             #expect(truncated == expected.truncated, "\(name)")
         }
     }
+
+    @Test(
+        "of ways with sums of scores that are nearly equal, the package's way is taken",
+        .enabled(if: TokenizerFiles.areShared, "\(SharedData.absence)"))
+    func nearlyEqualSums_givePackagesWay() throws {
+        let tokenizer = try Tokenizer(json: TokenizerFiles.bytes(try #require(TokenizerFiles.shared["siglip"])))
+        let ids = try tokenizer.encode("\u{9}'Sstraße\n  <s>888a-b_c").ids
+        let first = try #require(ids.firstIndex(of: 1_687)), second = try #require(ids.firstIndex(of: 70))
+        #expect(first < second)
+    }
 }

@@ -126,6 +126,16 @@ struct ModelReader {
         try Scanning.expect("}", &scanner)
     }
 
+    /// A score as the package reads it: its JSON library rounds twice, and sums of scores that are equal otherwise
+    /// decide.
+    private static func score(_ number: JSONNumber, _ scanner: JSONScanner) -> Double? {
+        guard (-22 ... -1).contains(number.exponent), let power = Double("1e\(-number.exponent)") else {
+            return number.double(in: scanner.text)
+        }
+        let magnitude = Double(number.mantissa) / power
+        return number.isNegative ? -magnitude : magnitude
+    }
+
     private mutating func readScores(_ scanner: inout JSONScanner) throws(TokenizerProblem) {
         var list: [Double] = []
         try Scanning.expect("[", &scanner)
@@ -137,7 +147,7 @@ struct ModelReader {
                 }
                 try Scanning.expect(",", &scanner)
                 let score = try Scanning.checked { () throws(JSONError) in try scanner.number() }
-                guard let score = score.double(in: scanner.text) else {
+                guard let score = Self.score(score, scanner) else {
                     throw TokenizerProblem.malformed("model.vocab[\(list.count)]: expected a score, found infinity")
                 }
                 try Scanning.expect("]", &scanner)
