@@ -104,6 +104,11 @@ let package = Package(
         .target(name: "ModelFacts", dependencies: ["FileFormats", "JSON"], swiftSettings: strict),
         // What raw outputs mean: boxes, masks, keypoints, embeddings.
         .target(name: "Observations", swiftSettings: strict),
+        // Text to token ids, as a model's tokenizer.json states. It computes for minutes in the tests where it is not
+        // optimized, and is therefore optimized in debug builds too.
+        .target(
+            name: "Tokenizers", dependencies: ["JSON"],
+            swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         // What is learned from a few pictures: methods, their evaluation, and the files of taught models. It computes
         // for minutes where it is not optimized, and is therefore optimized in debug builds too.
         .target(
@@ -279,6 +284,9 @@ let package = Package(
             swiftSettings: waiting),
         .testTarget(
             name: "ObservationsTests", dependencies: ["Observations", "TestSupport"], exclude: ["Fixtures"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "TokenizersTests", dependencies: ["TestSupport", "Tokenizers"], exclude: ["Fixtures"],
             swiftSettings: strict),
         .target(name: "TestSupport", dependencies: ["CSystem"], path: "Tests/TestSupport", swiftSettings: waiting),
         .testTarget(
