@@ -236,7 +236,8 @@ struct TeachFoldersTests {
         try refuses(["colors", "nothing"] + embedder, 1, "nothing cannot be read")
         try refuses(["colors", "photos/red"] + embedder, 1, "photos/red has no folders: expected one for each class")
         try refuses(["colors", "photos", "--method", "svm"], 2, "--method: expected auto, nearest_mean, logistic or")
-        try refuses(["colors", "--evaluate", "photos", "--force"], 2, "not with --embedder, -o, --method, --normal or --force")
+        try refuses(
+            ["colors", "--evaluate", "photos", "--force"], 2, "not with --embedder, -o, --method, --normal or --force")
         let digits = SharedData.packageRoot.appendingPathComponent("models/digits").path
         try refuses(["colors", "photos", "--embedder", digits], 1, "gives no embeddings: it answers /classify")
         try refuses(["colors", "photos", "--embedder", "none", "--models", photos.path], 1, "unknown model \"none\"")
