@@ -358,7 +358,7 @@ public final class ModelRepository: Sendable {
         try find(name, version: version).readyModel
     }
 
-    /// True if a model answers the requests for a name; with nil, if there is no model of that name.
+    /// Decides whether requests for a name go to a model. It gets that model, or nil if there is no model of the name.
     private func serves(_ name: String, _ model: Model?) -> Bool {
         guard let model else { return versions(of: name).isEmpty }
         return (try? readyModel(named: name)) === model

@@ -19,7 +19,7 @@ final class ModelVersion: Sendable {
     let place: String?
     private let state: Mutex<State>
     private let gate: LoadGate
-    /// Returns true if a model answers the requests for a name; with nil, if there is no model of that name.
+    /// Decides whether requests for a name go to a model. It gets that model, or nil if there is no model of the name.
     private let serves: @Sendable (String, Model?) -> Bool
 
     private struct State {

@@ -9,7 +9,7 @@ package struct TaughtAnswer: Sendable, Equatable {
     package let distance: Float
     /// True if the distance is at most the threshold; nil if the threshold is unknown.
     package let isKnown: Bool?
-    /// How unusual the picture is, for a `normal` model; nil for others.
+    /// The verdict of a `normal` model; nil for others.
     package var anomaly: AnomalyAnswer?
 }
 

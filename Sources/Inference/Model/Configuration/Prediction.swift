@@ -170,7 +170,7 @@ public struct TaughtMark: Sendable, Hashable {
     public let distance: Float
     /// True if the distance is at most the threshold for unknown pictures; nil if no threshold is set.
     public let isKnown: Bool?
-    /// How unusual the picture is, of a `normal` model; nil for others.
+    /// The verdict of a `normal` model; nil for others.
     public let anomaly: AnomalyMark?
 
     /// A distance, and whether it is within the threshold.
@@ -181,7 +181,7 @@ public struct TaughtMark: Sendable, Hashable {
     }
 }
 
-/// How unusual a picture is among the normal pictures that a model was taught.
+/// The distance of a picture from the normal pictures that a model was taught, and the verdict on it.
 public struct AnomalyMark: Sendable, Hashable {
     /// The cosine distance to the nearest normal picture, from 0 to 2.
     public let score: Double

@@ -10,7 +10,7 @@ package struct GrownMemory: Sendable {
 
     package init() {}
 
-    /// True if memory must be released now; then the next call begins anew.
+    /// True if memory must be released now. After that, the next call only sets the mark for later ones.
     /// - Parameter resident: the resident bytes of the process; nil if they are not known.
     package mutating func shouldRelease(resident: Int?) -> Bool {
         guard let resident else { return false }

@@ -11,8 +11,8 @@ package final class Pipeline: Sendable {
     /// The stages that run for each detection.
     package let stages: [Stage]
 
-    /// The names of the taught models that answer stages. They change apart from the pipeline, so each request finds
-    /// them anew (``TaughtStages``).
+    /// The names of the taught models that answer stages. They change apart from the pipeline, so each request looks
+    /// them up (``TaughtStages``).
     package let taughtNames: Set<String>
 
     /// A stage with its model.
