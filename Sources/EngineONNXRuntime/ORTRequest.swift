@@ -68,7 +68,7 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
         // The flag of a previous cancellation would stop this run.
         try library.check("start an inference", ort_unset_terminate(api, options.pointer))
         failure = nil
-        results = [ORTHandle?](repeating: nil, count: results.count)
+        releaseOutputs()
         thread.run {
             do throws(EngineError) { try self.compute() } catch { self.failure = error }
             completion()
@@ -144,6 +144,11 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
     }
 
     // MARK: Outputs
+
+    /// An output holds a region of the arena that all sessions share, which may be far larger than the output.
+    func releaseOutputs() {
+        for index in results.indices { results[index] = nil }
+    }
 
     private func output(_ index: Int) throws(EngineError) -> OpaquePointer {
         let value = places.indices.contains(index) ? places[index]?.value ?? results[index] : nil

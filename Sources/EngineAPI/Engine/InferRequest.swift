@@ -26,6 +26,10 @@ public protocol InferRequest: AnyObject, EngineOutputs {
     /// may be used again after this has returned or thrown.
     func finish() throws(EngineError)
 
+    /// Releases the memory of outputs that the engine has allocated for the last inference. Must be called by the owner,
+    /// once it reads them no more.
+    func releaseOutputs()
+
     /// Asks the engine to stop early, without a guarantee: the completion is still called, and the inference may have
     /// succeeded.
     func cancel()
@@ -45,6 +49,9 @@ public protocol InferRequest: AnyObject, EngineOutputs {
 extension InferRequest {
     /// The default for engines with requests that keep no data of an inference.
     public var isFit: Bool { true }
+
+    /// The default for engines that write each inference's outputs to the same memory.
+    public func releaseOutputs() {}
 
     /// The default for models without suppression.
     public func setDetectionThresholds(_ thresholds: DetectionThresholds) {}

@@ -160,8 +160,9 @@ package final class RequestPool: Sendable {
             return error
         }
 
-        /// Returns the request to the pool.
+        /// Returns the request to the pool, without its outputs.
         package func release() {
+            entry.request.releaseOutputs()
             pool.giveBack(entry)
             slot.release()
         }
