@@ -14,6 +14,7 @@ final class ORTLibrary: @unchecked Sendable {
     /// The digest of the library's file.
     let digest: LibraryDigest
     private let environment = Mutex<Result<Environment, EngineError>?>(nil)
+    private let trim = Mutex<ORTArenaTrim?>(nil)
 
     /// The environment of all sessions. Exists for the lifetime of the process.
     ///
@@ -91,6 +92,18 @@ final class ORTLibrary: @unchecked Sendable {
         defer { ort_release_arena_cfg(api, arena) }
         try check("make its memory", ort_create_and_register_allocator(api, pointer, memory, arena))
         return Environment(pointer: pointer, allocator: allocator, memory: memory)
+    }
+
+    /// Releases free memory of the arena; created by the first call.
+    func arenaTrim() throws(EngineError) -> ORTArenaTrim {
+        try trim.withLock { trim in
+            Result { () throws(EngineError) in
+                if let trim { return trim }
+                let made = try ORTArenaTrim(self)
+                trim = made
+                return made
+            }
+        }.get()
     }
 
     // MARK: Calls

@@ -12,6 +12,8 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
     private let model: ORTCompiledModel
     private let thread: RequestThread
     private let options: ORTHandle
+    /// Releases the memory of an inference; nil for models with fixed shapes, which need the same each time.
+    private let trim: ORTArenaTrim?
     private let isCancelled = Atomic(false)
     private var tensors: [(any EngineTensor)?]
     /// Memory for each output of known shape; nil for outputs that ONNX Runtime allocates.
@@ -30,12 +32,8 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
         options = ORTHandle(try library.make("make a run's options") { ort_create_run_options(library.api, &$0) }) {
             ort_release_run_options(library.api, $0)
         }
-        if model.isOpen {
-            // The memory of a large batch is not kept for smaller ones after it.
-            try library.check(
-                "configure a run",
-                ort_add_run_config(library.api, options.pointer, "memory.enable_memory_arena_shrinkage", "cpu:0"))
-        }
+        // The memory of a large input is not kept for smaller ones after it.
+        trim = model.isOpen ? try library.arenaTrim() : nil
         tensors = [(any EngineTensor)?](repeating: nil, count: model.inputs.count)
         results = [ORTHandle?](repeating: nil, count: model.outputs.count)
         var places: [ORTTensor?] = []
@@ -68,7 +66,7 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
         // The flag of a previous cancellation would stop this run.
         try library.check("start an inference", ort_unset_terminate(api, options.pointer))
         failure = nil
-        releaseOutputs()
+        results = [ORTHandle?](repeating: nil, count: results.count)
         thread.run {
             do throws(EngineError) { try self.compute() } catch { self.failure = error }
             completion()
@@ -145,9 +143,9 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
 
     // MARK: Outputs
 
-    /// An output holds a region of the arena that all sessions share, which may be far larger than the output.
     func releaseOutputs() {
         for index in results.indices { results[index] = nil }
+        trim?()
     }
 
     private func output(_ index: Int) throws(EngineError) -> OpaquePointer {

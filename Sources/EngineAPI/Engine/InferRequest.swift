@@ -26,8 +26,8 @@ public protocol InferRequest: AnyObject, EngineOutputs {
     /// may be used again after this has returned or thrown.
     func finish() throws(EngineError)
 
-    /// Releases the memory of outputs that the engine has allocated for the last inference. Must be called by the owner,
-    /// once it reads them no more.
+    /// Releases the memory of outputs that the engine has allocated for the last inference. Must be called by the
+    /// owner, once it reads them no more.
     func releaseOutputs()
 
     /// Asks the engine to stop early, without a guarantee: the completion is still called, and the inference may have
