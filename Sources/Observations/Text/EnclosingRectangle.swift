@@ -1,43 +1,59 @@
-/// A rectangle at any angle.
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Musl
+#endif
+
+/// The rectangle of the smallest area around a polygon, at any angle.
+///
+/// Corners are computed in 32-bit numbers, step by step as OpenCV 5's `minAreaRect` and `boxPoints` do: readers cut
+/// them to whole pixels, and a corner at 640.99994 instead of 641 moves a line by a pixel, which some recognizers read
+/// otherwise.
 package struct EnclosingRectangle: Sendable, Hashable {
     /// The corners in order around it.
     package let corners: [PlanePoint]
-    /// The lengths of its sides: from the first corner to the second, and from the second to the third.
-    let width: Double, height: Double
+    /// The length of the shorter side; 0 for polygons without an area.
+    let shorterSide: Double
 
-    var shorterSide: Double { min(width, height) }
-
-    /// The rectangle of the smallest area around a convex polygon. Nil without points.
-    ///
-    /// One of its sides lies on an edge of the polygon, so each edge is tried.
-    /// - Parameter hull: the vertices of the polygon, in order around it.
+    /// Nil without points.
+    /// - Parameter hull: the vertices of a convex polygon, in order around it, as ``PlanePoint/hull(_:)`` returns them.
     init?(around hull: [PlanePoint]) {
-        guard let first = hull.first else { return nil }
-        var best: (area: Double, along: PlanePoint, left: Double, right: Double, top: Double, bottom: Double)?
-        for (index, start) in hull.enumerated() {
-            let edge = hull[(index + 1) % hull.count] - start, length = edge.length
-            guard length > 0 else { continue }
-            let along = edge * (1 / length)
-            var left = Double.infinity, right = -Double.infinity, top = left, bottom = right
-            for point in hull {
-                let u = point.dot(along), v = along.cross(point)
-                (left, right, top, bottom) = (min(left, u), max(right, u), min(top, v), max(bottom, v))
-            }
-            let area = (right - left) * (bottom - top)
-            if area < best?.area ?? .infinity { best = (area, along, left, right, top, bottom) }
-        }
-        guard let best else {
-            (corners, width, height) = ([first, first, first, first], 0, 0)
+        guard let first = hull.first, let last = hull.last else { return nil }
+        guard let fit = Calipers(hull)?.smallest() else {
+            (corners, shorterSide) = ([first, last, last, first], 0)
             return
         }
-        func corner(_ u: Double, _ v: Double) -> PlanePoint {
-            PlanePoint(x: u * best.along.x - v * best.along.y, y: u * best.along.y + v * best.along.x)
+        // The angle in degrees from -90 to 0: each quarter turn exchanges the sides.
+        var angle = atan2(Double(fit.across.y), Double(fit.across.x)) * 180 / Double.pi
+        var width = Self.length(fit.across), height = Self.length(fit.down)
+        while angle >= 0 { (angle, width, height) = (angle - 90, height, width) }
+        while angle < -90 { (angle, width, height) = (angle + 90, height, width) }
+        let radians = Double(Float(angle)) * Double.pi / 180
+        let sine = Float(sin(radians)) * 0.5, cosine = Float(cos(radians)) * 0.5
+        let x = fit.corner.x + (fit.across.x + fit.down.x) * 0.5, y = fit.corner.y + (fit.across.y + fit.down.y) * 0.5
+        let (a, b) = (SIMD2(sine * height, cosine * height), SIMD2(cosine * width, sine * width))
+        func corner(_ first: FloatingPointSign, _ second: FloatingPointSign) -> PlanePoint {
+            let x = first == .plus ? x + a.x : x - a.x, y = first == .plus ? y - a.y : y + a.y
+            return PlanePoint(
+                x: Double(second == .plus ? x + b.x : x - b.x), y: Double(second == .plus ? y + b.y : y - b.y))
         }
-        corners = [
-            corner(best.left, best.top), corner(best.right, best.top), corner(best.right, best.bottom),
-            corner(best.left, best.bottom),
-        ]
-        (width, height) = (best.right - best.left, best.bottom - best.top)
+        corners = [corner(.minus, .minus), corner(.plus, .minus), corner(.plus, .plus), corner(.minus, .plus)]
+        shorterSide = Double(min(width, height))
+    }
+
+    private static func length(_ vector: SIMD2<Float>) -> Float {
+        Float((Double(vector.x) * Double(vector.x) + Double(vector.y) * Double(vector.y)).squareRoot())
+    }
+
+    /// The area of the polygon of the corners over its perimeter.
+    var areaOverPerimeter: Double {
+        var area = 0.0, perimeter = 0.0
+        for (index, one) in corners.enumerated() {
+            let other = corners[(index + 1) % corners.count]
+            area += one.cross(other)
+            perimeter += PlanePoint.distance(one, other)
+        }
+        return perimeter > 0 ? abs(area) / 2 / perimeter : 0
     }
 
     /// Orders four corners: top left, top right, bottom right, bottom left. The two leftmost ones are those of the left

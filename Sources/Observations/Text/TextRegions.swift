@@ -70,8 +70,7 @@ package struct TextRegionDecoder: Sendable {
             else { continue }
             let score = mean(map, rectangle.corners)
             guard score >= minimum else { continue }
-            let distance =
-                rectangle.width * rectangle.height * decoding.growth / (2 * (rectangle.width + rectangle.height))
+            let distance = rectangle.areaOverPerimeter * decoding.growth
             let whole = rectangle.corners.map {
                 PlanePoint(x: $0.x.rounded(.towardZero), y: $0.y.rounded(.towardZero))
             }
