@@ -286,7 +286,8 @@ let package = Package(
             name: "ObservationsTests", dependencies: ["Observations", "TestSupport"], exclude: ["Fixtures"],
             swiftSettings: strict),
         .testTarget(
-            name: "TokenizersTests", dependencies: ["TestSupport", "Tokenizers"], exclude: ["Fixtures"],
+            name: "TokenizersTests", dependencies: ["SystemSupport", "TestSupport", "Tokenizers"],
+            exclude: ["Fixtures"],
             swiftSettings: strict),
         .target(name: "TestSupport", dependencies: ["CSystem"], path: "Tests/TestSupport", swiftSettings: waiting),
         .testTarget(

@@ -83,9 +83,9 @@ struct CharacterMap: Sendable {
     private static func offset(_ unit: UInt32) -> Int { Int(unit >> 10) << Int((unit & 1 << 9) >> 6) }
 }
 
-/// The clusters of a text: the characters that readers see, by Unicode's rules (UAX 29). Their properties are those of
-/// Swift's library, the only ones that are not in ``CharacterTable``. Swift 6.3 and the package agree on every
-/// character after a letter; a test compares them.
+/// The clusters of a text: the characters that readers see, by Unicode's rules (UAX 29). They are those of
+/// Swift's library, in its version of Unicode: Swift 6.3 and the package agree on every character after a letter; a
+/// test compares them.
 private struct CharacterClusters {
     private let text: [Unicode.Scalar]
     /// By index of a character that begins a cluster true; nil if the text is ASCII.

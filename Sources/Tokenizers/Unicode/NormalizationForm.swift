@@ -1,12 +1,12 @@
 /// The four normalization forms of Unicode, with the data of ``CharacterTable``.
-enum NormalizationForm: String, Sendable {
+package enum NormalizationForm: String, Sendable, CaseIterable {
     case nfc = "NFC", nfd = "NFD", nfkc = "NFKC", nfkd = "NFKD"
 
     private var isCompatible: Bool { self == .nfkc || self == .nfkd }
     private var composes: Bool { self == .nfc || self == .nfkc }
 
     /// The text in this form. Takes linear time, and n log n where n combining marks follow one another.
-    func normalized(_ text: [Unicode.Scalar], _ table: CharacterTable) -> [Unicode.Scalar] {
+    package func normalized(_ text: [Unicode.Scalar], _ table: CharacterTable) -> [Unicode.Scalar] {
         // ASCII text is in every form.
         guard text.contains(where: { $0.value >= 0x80 }) else { return text }
         var result = decomposed(text, table)
@@ -94,7 +94,7 @@ enum NormalizationForm: String, Sendable {
 }
 
 /// A syllable of Hangul, which is composed of two or three letters by arithmetic (Unicode, section 3.12).
-private struct HangulSyllable {
+struct HangulSyllable {
     private static let base: UInt32 = 0xAC00, leads: UInt32 = 0x1100, vowels: UInt32 = 0x1161, trails: UInt32 = 0x11A7
     private static let vowelCount: UInt32 = 21, trailCount: UInt32 = 28, count: UInt32 = 11_172
 
@@ -113,6 +113,12 @@ private struct HangulSyllable {
             Self.leads + pair / Self.vowelCount, Self.vowels + pair % Self.vowelCount, Self.trails + trail,
         ]
         return values.prefix(trail == 0 ? 2 : 3).compactMap(Unicode.Scalar.init)
+    }
+
+    /// True if the character may be the second one of a composition.
+    static func endsComposition(_ character: Unicode.Scalar) -> Bool {
+        (vowels..<vowels + vowelCount).contains(character.value)
+            || (trails + 1..<trails + trailCount).contains(character.value)
     }
 
     /// The syllable that two characters compose to; nil if they do not.
