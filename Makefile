@@ -61,6 +61,7 @@ test-tsan: deps ## the concurrent parts under ThreadSanitizer
 
 fuzz: deps ## fuzz the parsers and decoders, shortly (scripts/fuzz http, scripts/fuzz images take counts)
 	scripts/fuzz http 200000 20
+	scripts/fuzz tokenizers 50000 20
 	scripts/fuzz images
 
 bench: build ## measure, and print tables (Benchmarks/ has each alone)
