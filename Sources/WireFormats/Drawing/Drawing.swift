@@ -45,11 +45,11 @@ package struct Drawing {
         let pipeline = try ImagePipeline(
             spec: ImageTensorSpec(width: width, height: height, cropAndScale: .scaleFill, decodeMargin: .infinity))
         var pixels = [UInt8](repeating: 0, count: width * height * 3)
+        let image = try EncodedImage(bytes).decodedHere(pipeline, page: 0) { false }
         let outcome = pixels.withUnsafeMutableBytes { target in
-            bytes.withUnsafeBytes { source -> Result<ImageInfo, ImageError> in
-                Result { () throws(ImageError) in
-                    try pipeline.prepare(
-                        source, into: target, options: ImageDecodeOptions(orientation: orientation))
+            Result { () throws(ImageError) in
+                try image.prepare(pipeline, into: target, options: ImageDecodeOptions(orientation: orientation)) {
+                    false
                 }
             }
         }

@@ -323,6 +323,21 @@ import Testing
         #expect(crop.status == 2, "\(crop.errors)")
     }
 
+    @Test(
+        "`read --draw` draws on a picture that another process decodes",
+        .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
+    func drawsOnConfinedPictures() throws {
+        let file = try #require(SharedData.folder).appendingPathComponent("pictures/heic/grid_iphone.heic")
+        try inTemporaryFolder { folder in
+            let result = try ocelli(["read", "--models", Self.models, "--draw", folder.path, file.path])
+            #expect(result.status == 0, "\(result.errors)")
+            let png = try [UInt8](Data(contentsOf: folder.appendingPathComponent("grid_iphone.heic.png")))
+            // IHDR: the width and the height, upright.
+            try #require(png.count > 24)
+            #expect(png[16..<24] == [0, 0, 0, 180, 0, 0, 0, 240])
+        }
+    }
+
     @Test("`read --draw` draws the sides of each line, and `read --jsonl` writes a line for each picture, once")
     func drawnPicturesAndLines() throws {
         try inTemporaryFolder { folder in

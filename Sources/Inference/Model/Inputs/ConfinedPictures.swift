@@ -1,5 +1,5 @@
 internal import ConfinedDecoding
-internal import ImagePipeline
+package import ImagePipeline
 
 extension ImagePipeline {
     /// Opens a picture: reads its header in the decoder process, and checks it against the limits. Blocks.
@@ -26,7 +26,7 @@ extension EncodedImage {
 
     /// The picture with its pixels, decoded in a separate process if necessary. Blocks, and takes memory outside of the
     /// budget: for commands only.
-    func decodedHere(
+    package func decodedHere(
         _ pipeline: ImagePipeline, page: Int, isCancelled: @escaping () -> Bool
     ) throws(ImageError) -> EncodedImage {
         guard let format = confinedFormat else { return self }
@@ -37,7 +37,7 @@ extension EncodedImage {
     }
 
     /// Writes the input tensor, from the pixels if they are decoded, otherwise from the file.
-    func prepare(
+    package func prepare(
         _ pipeline: ImagePipeline, into tensor: UnsafeMutableRawBufferPointer, options: ImageDecodeOptions,
         isCancelled: () -> Bool
     ) throws(ImageError) -> ImageInfo {
