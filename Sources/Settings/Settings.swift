@@ -65,6 +65,7 @@ package struct Settings: Sendable, Hashable {
     package var taughtMaxModels = 100
     package var taughtMaxClasses = 1_000
     package var taughtMaxExamples = 100_000
+    package var taughtMaxPatches = 100_000
     package var taughtMaxBytes = 1 << 30
 
     // HTTP.

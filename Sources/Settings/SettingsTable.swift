@@ -293,6 +293,10 @@ package enum SettingsTable {
             .integer(
                 "taught_max_examples", \.taughtMaxExamples, 1...10_000_000,
                 "Maximum number of examples of a taught model. More get 507."),
+            .integer(
+                "taught_max_patches", \.taughtMaxPatches, 1...10_000_000,
+                "Maximum number of patches of normal pictures with which a taught model compares those of a picture. Of more, those "
+                    + "that are farthest from each other are chosen, in the background."),
             .bytes(
                 "taught_max_bytes", \.taughtMaxBytes, 1024...(1 << 42),
                 "Maximum size of the files of all taught models together. A change that needs more gets 507."),

@@ -11,12 +11,16 @@ package struct EmbeddingDecoding: Sendable, Hashable {
     package var pooling: EmbeddingPooling?
     /// The axis of a vector's numbers; nil: the last one for tokens, the first one for a map.
     package var channels: ChannelPlace?
+    /// The vectors that are those of patches; nil if it is not stated.
+    package var patches: PatchPlaces?
 
     /// Creates a description; nil takes the defaults above.
     package init(
-        _ normalization: EmbeddingNormalization = .l2, pooling: EmbeddingPooling? = nil, channels: ChannelPlace? = nil
+        _ normalization: EmbeddingNormalization = .l2, pooling: EmbeddingPooling? = nil, channels: ChannelPlace? = nil,
+        patches: PatchPlaces? = nil
     ) {
         (self.normalization, self.pooling, self.channels) = (normalization, pooling, channels)
+        self.patches = patches
     }
 }
 
@@ -25,6 +29,8 @@ package struct EmbeddingDecoder: Sendable {
     package let decoding: EmbeddingDecoding
     /// The length of the embedding.
     package let dimension: Int
+    /// The vectors of patches among its numbers.
+    package let patches: PatchReader.Finding
     /// The tensor's extents, the number of its elements, and the number of its vectors, of tokens or cells.
     private let shape: [Int], count: Int, vectors: Int
     private let isFirst: Bool
@@ -45,6 +51,9 @@ package struct EmbeddingDecoder: Sendable {
         let width = isBatch ? shape[isFirst ? 1 : shape.count - 1] : count
         (self.shape, self.count, vectors) = (shape, count, count / width)
         dimension = pooling == .none ? count : width
+        patches = try PatchReader.find(
+            decoding.patches,
+            in: PatchReader.Tensor(shape: shape, vectors: count / width, width: width, isFirst: isFirst))
         let fits =
             switch pooling {
             case .none: true

@@ -1,12 +1,13 @@
 package import FlowControl
 package import HTTPServer
-internal import ImagePipeline
+package import ImagePipeline
 package import Inference
 package import JSON
 internal import Repository
 internal import Rollout
 package import ServiceCore
 internal import Settings
+internal import SystemSupport
 package import WireFormats
 
 /// The query of a `classify` or `predict` request.
@@ -16,7 +17,9 @@ package struct ClassifyQuery: TaskQuery {
     package var top: Int?
     /// The minimum confidence of a class in the answer; nil if not given.
     package var threshold: Float?
-    package var ownNames: [String] { ["top", "threshold", "size"] }
+    /// True if the answer has the distances of a picture's patches.
+    package var map = false
+    package var ownNames: [String] { ["top", "threshold", "size", "map"] }
 
     /// A query without parameters.
     package init() {}
@@ -25,6 +28,7 @@ package struct ClassifyQuery: TaskQuery {
         switch parameter.name {
         case "top": top = try parameter.count()
         case "threshold": threshold = try parameter.share()
+        case "map": map = try parameter.flag()
         case "size": picture.size = try Self.size(parameter)
         default: return false
         }
@@ -58,12 +62,14 @@ package struct ClassifyTask: PredictionTask {
     private let top: Int
     private let threshold: Float
     private let logsTopLabel: Bool
+    private let showsMap: Bool
 
     package static var answersTaughtModels: Bool { true }
 
     package static func unnamed(_ query: ClassifyQuery) -> UnnamedModel { .usual(.classification) }
     package let inputs = PictureInputs()
-    package var forms: AnswerForms { AnswerForms() }
+    /// A picture with the map of distances over it, if `Accept` selects it and the model compares patches.
+    package let forms: AnswerForms
 
     /// A request for classes.
     package static func prediction(_ call: Call) throws(ServiceError) -> PredictionCall {
@@ -86,21 +92,73 @@ package struct ClassifyTask: PredictionTask {
                 "query parameter \"top\": expected a whole number from 1 to \(labels.count) (the classes of "
                     + "\"\(run.name)\"), found \"\(top)\"")
         }
+        guard !query.map || run.comparesPatches else {
+            throw .badRequest(
+                "query parameter \"map\": \"\(run.name)\" has no map: it is not taught with the method normal on vectors of "
+                    + "patches")
+        }
+        var forms = AnswerForms()
+        if run.comparesPatches {
+            forms.isNegotiated = true
+            if request.accepts("image/png") {
+                forms.type = "image/png"
+                forms.onlyOne = "an answer that is a picture is for one (Accept)"
+            }
+        }
+        self.forms = forms
+        showsMap = query.map
         self.run = run
         top = query.top ?? min(live.settings.top, labels?.count ?? 1)
         threshold = query.threshold ?? 0
         logsTopLabel = live.settings.logTopLabel
     }
 
-    package func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<
-        ClassificationResult, InferenceError
-    >] {
-        await run.model.classifications(
+    /// The classes, and the encoded picture if the answer is one.
+    package struct Output: TimedOutput {
+        var result: ClassificationResult
+        var picture: [UInt8]?
+        package var times: StageTimes { result.times }
+    }
+
+    package func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<Output, InferenceError>] {
+        let results = await run.model.classifications(
             of: images, top: top, threshold: threshold, options: run.options, slot: slot, head: run.taught?.head)
+        var outputs: [Result<Output, InferenceError>] = []
+        for (image, result) in zip(images, results) {
+            do throws(InferenceError) {
+                var output = Output(result: try result.get())
+                if forms.type != nil, images.count == 1 { try await draw(on: image, &output) }
+                outputs.append(.success(output))
+            } catch {
+                outputs.append(.failure(error))
+            }
+        }
+        return outputs
+    }
+
+    /// Draws the map of distances on the picture.
+    private func draw(on image: EncodedImage, _ output: inout Output) async throws(InferenceError) {
+        guard let anomaly = output.result.taught?.anomaly else { return }
+        let picture = try await run.model.drawable(image, options: run.options), deadline = run.options.deadline
+        // On its own thread: encoding a large picture takes as long as decoding it.
+        let drawn: Result<[UInt8], ImageError> = await LongDecoding.run { isStopped in
+            Result { () throws(ImageError) in
+                try HeatPicture.png(of: picture, anomaly) {
+                    isStopped() || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
+                }
+            }
+        }
+        do throws(ImageError) {
+            output.picture = try drawn.get()
+        } catch {
+            if case .cancelled = error { throw .stopped(at: .postprocess) }
+            throw .image(error, input: nil)
+        }
     }
 
     /// Returns nil if the threshold left no class to compare.
-    package func shadow(of image: EncodedImage, _ result: ClassificationResult) -> ShadowWork? {
+    package func shadow(of image: EncodedImage, _ output: Output) -> ShadowWork? {
+        let result = output.result
         guard !result.classifications.isEmpty else { return nil }
         return ShadowWork(times: result.times, image: image, answer: { ComparableAnswer(result) }) {
             [options = run.options, top] (model, sample, deadline, slot) in
@@ -112,19 +170,25 @@ package struct ClassifyTask: PredictionTask {
         }
     }
 
-    package func writingTime(of result: ClassificationResult) -> UInt64 {
-        WorkQueue.writingTime(labels: result.classifications.count)
+    package func writingTime(of output: Output) -> UInt64 {
+        let distances = showsMap ? output.result.taught?.anomaly?.map?.distances.count ?? 0 : 0
+        return WorkQueue.writingTime(labels: output.result.classifications.count)
+            &+ WorkQueue.writingTime(numbers: distances)
     }
 
     package func write(
-        _ result: ClassificationResult, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
+        _ output: Output, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
     ) {
-        ClassificationWriter.write(result, total: total, to: &writer)
+        ClassificationWriter.write(output.result, total: total, showsMap: showsMap, to: &writer)
     }
 
-    package func note(_ result: ClassificationResult, in metrics: ServiceMetrics) -> OutputNote {
+    package func bytes(of output: Output, isCancelled: @escaping () -> Bool) throws(ImageError) -> [UInt8]? {
+        output.picture
+    }
+
+    package func note(_ output: Output, in metrics: ServiceMetrics) -> OutputNote {
         var note = OutputNote()
-        if logsTopLabel { note.topLabel = result.classifications.first?.label }
+        if logsTopLabel { note.topLabel = output.result.classifications.first?.label }
         return note
     }
 }

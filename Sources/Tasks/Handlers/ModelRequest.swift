@@ -48,6 +48,9 @@ package struct ModelRequest: Sendable {
     /// The labels of the model's classes; nil if it has none.
     var classLabels: [String]? { taught?.head.labels ?? model.classLabels }
 
+    /// True if it compares the patches of a picture with those of normal ones.
+    var comparesPatches: Bool { (taught?.head ?? model.taughtClassifier)?.normal?.patches != nil }
+
     /// True once the request's deadline has passed.
     var isLate: Bool { options.deadline.map { MonotonicInstant.now >= $0 } ?? false }
 

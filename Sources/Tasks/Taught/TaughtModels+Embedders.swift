@@ -56,12 +56,18 @@ extension TaughtModels {
             throw ServiceError(
                 .conflict, Self.change(model.name, embedder, isKept: keepsPictures.load(ordering: .relaxed)))
         }
+        let grid: PatchGrid?
+        do throws(InferenceError) {
+            grid = model.view.state.choice.falseAlarms == nil ? nil : try serving.patchGrid()
+        } catch {
+            throw ServiceError(error)
+        }
         // The old embedder has no examples.
         let next = Embedder(model: embedder.model, version: serving.description.version, digest: digest)
         try await change(model, deadline: deadline ?? .now + .seconds(60), claim: .usual) {
             (model) throws(TeachingError) in
             guard model.view.state.examples.isEmpty else { return }
-            try model.rebuild(next, dimension: dimension, embeddings: [:])
+            try model.rebuild(next, dimension: dimension, grid: grid, embeddings: [:])
         }
         return serving
     }

@@ -47,6 +47,7 @@ extension TeachingLimits {
         models = settings.taughtMaxModels
         classes = settings.taughtMaxClasses
         examples = settings.taughtMaxExamples
+        patches = settings.taughtMaxPatches
         bytes = settings.taughtMaxBytes
         versions = settings.taughtKeepVersions
     }

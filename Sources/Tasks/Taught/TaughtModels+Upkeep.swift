@@ -66,8 +66,10 @@ extension TaughtModels {
         log.info("taught \(model.name): embedding \(state.examples.count) kept pictures again")
         let embedder = Embedder(model: state.embedder.model, version: next.description.version, digest: digest)
         do throws(Unusable) {
-            let embeddings = try await embeddings(of: state.examples.map(\.id), in: model, by: next)
-            try await rebuild(model, embedder, dimension, embeddings)
+            let grid = try Self.patchGrid(of: next, for: state)
+            let pictures = try await embeddings(
+                of: state.examples.map(\.id), in: model, by: next, readsPatches: grid != nil)
+            try await rebuild(model, embedder, dimension, grid, pictures)
         } catch {
             if !upkeep.isOver { log.warning("taught \(model.name) is stale, and not rebuilt: \(error.reason)") }
             return true
@@ -82,10 +84,24 @@ extension TaughtModels {
         let reason: String
     }
 
-    private func embeddings(
-        of ids: [ExampleID], in model: TaughtModel, by next: Model
-    ) async throws(Unusable) -> [ExampleID: [Float]] {
+    /// The patches that a model with the method `normal` compares; nil for whole pictures.
+    private static func patchGrid(of embedder: Model, for state: TaughtState) throws(Unusable) -> PatchGrid? {
+        guard state.choice.falseAlarms != nil else { return nil }
+        do throws(InferenceError) { return try embedder.patchGrid() } catch { throw Unusable(reason: error.message) }
+    }
+
+    /// The vectors of kept pictures.
+    private struct Embedded: Sendable {
         var embeddings: [ExampleID: [Float]] = [:]
+        var patches: [ExampleID: PatchVectors] = [:]
+    }
+
+    private func embeddings(
+        of ids: [ExampleID], in model: TaughtModel, by next: Model, readsPatches: Bool
+    ) async throws(Unusable) -> Embedded {
+        var embedded = Embedded()
+        var request = ObservationRequest(task: .embed)
+        request.readsPatches = readsPatches
         for id in ids {
             guard !upkeep.isOver else { throw Unusable(reason: "the daemon ends") }
             let read = await LoaderThread.run { KeptPicture(id, of: model) }
@@ -93,23 +109,25 @@ extension TaughtModels {
             guard model.view.state.example(id) != nil else { continue }
             guard let bytes = read.bytes else { throw Unusable(reason: read.reason) }
             do throws(InferenceError) {
-                let result = try await next.observations(
-                    of: next.reading(EncodedImage(bytes)), request: ObservationRequest(task: .embed))
+                let result = try await next.observations(of: next.reading(EncodedImage(bytes)), request: request)
                 guard case .embedding(let values) = result.content else { continue }
-                embeddings[id] = values
+                embedded.embeddings[id] = values
+                embedded.patches[id] = result.patches?.vectors
             } catch {
                 throw Unusable(reason: "the picture \(id) cannot be embedded: \(error.message)")
             }
         }
-        return embeddings
+        return embedded
     }
 
     private func rebuild(
-        _ model: TaughtModel, _ embedder: Embedder, _ dimension: Int, _ embeddings: [ExampleID: [Float]]
+        _ model: TaughtModel, _ embedder: Embedder, _ dimension: Int, _ grid: PatchGrid?, _ pictures: Embedded
     ) async throws(Unusable) {
         do throws(ServiceError) {
             try await change(model, deadline: .now + .seconds(3600), claim: .usual) { (model) throws(TeachingError) in
-                try model.rebuild(embedder, dimension: dimension, embeddings: embeddings)
+                try model.rebuild(
+                    embedder, dimension: dimension, grid: grid, embeddings: pictures.embeddings,
+                    patches: pictures.patches)
             }
         } catch {
             throw Unusable(reason: error.message)

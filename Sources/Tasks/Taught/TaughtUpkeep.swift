@@ -64,7 +64,9 @@ final class TaughtUpkeep: Sendable {
         let failure = await BackgroundThread.run { [self] () -> TeachingError? in
             let end = MonotonicInstant.now + Self.turn
             do throws(TeachingError) {
-                try model.evaluate(time: TaughtModels.now) { isOver || isDivided && MonotonicInstant.now >= end }
+                try model.evaluate(
+                    time: TaughtModels.now, isCancelled: { isOver || isDivided && MonotonicInstant.now >= end },
+                    isStopped: { isOver })
                 return nil
             } catch {
                 return error

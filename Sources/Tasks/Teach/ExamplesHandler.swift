@@ -46,6 +46,7 @@ package struct ExamplesHandler: CallHandler {
         let id: ExampleID
         let image: EncodedImage
         var embedding: [Float]?
+        var patches: PatchVectors?
     }
 
     package func respond(to request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
@@ -78,11 +79,14 @@ package struct ExamplesHandler: CallHandler {
             try images.enumerated().map { (index, image) throws(ServiceError) in
                 if isCancelled() { throw ServiceError(InferenceError.cancelled(stage: .queue)) }
                 let id = image.withUnsafeBytes { ExampleID(of: $0) }
-                return Picture(part: index + 1, id: id, image: image, embedding: state.example(id)?.embedding)
+                let known = state.example(id)
+                return Picture(
+                    part: index + 1, id: id, image: image, embedding: known?.embedding, patches: known?.patches)
             }
         }
         let (learned, failures) = try await embed(
-            pictures, SlotRunner(model: embedder, options: options, metrics: metrics))
+            pictures, readsPatches: state.grid != nil,
+            SlotRunner(model: embedder, options: options, metrics: metrics))
         if learned.isEmpty { throw Self.refusal(failures, isForm: form != nil) }
         let outcomes = try await teach(learned, label, query.name, to: model, by: state.embedder, options)
         let isNew = outcomes.contains { $0.isNew || $0.isMoved }
@@ -118,7 +122,7 @@ package struct ExamplesHandler: CallHandler {
 
     /// Embeds the pictures without a known embedding, each picture once.
     private func embed(
-        _ pictures: [Picture], _ slots: SlotRunner
+        _ pictures: [Picture], readsPatches: Bool, _ slots: SlotRunner
     ) async throws(ServiceError) -> (learned: [Picture], failures: [TaughtWriter.Failure]) {
         var firsts: [ExampleID: Int] = [:]
         var items: [EncodedImage] = []
@@ -126,9 +130,12 @@ package struct ExamplesHandler: CallHandler {
             firsts[picture.id] = items.count
             items.append(slots.model.reading(picture.image))
         }
+        var request = ObservationRequest(task: .embed)
+        request.readsPatches = readsPatches
+        let asked = request
         let outcomes = await slots.outcomes(of: items, stopsAtFailure: false, work: \.decodingTime) { images, slot in
             await slots.model.observations(
-                of: images, request: ObservationRequest(task: .embed), options: slots.options, slot: slot
+                of: images, request: asked, options: slots.options, slot: slot
             ).map { result in
                 do throws(InferenceError) {
                     let result = try result.get()
@@ -145,8 +152,10 @@ package struct ExamplesHandler: CallHandler {
                 continue
             }
             do throws(ServiceError) {
-                guard case .embedding(let values) = try outcomes[place].result.get().content else { continue }
+                let result = try outcomes[place].result.get()
+                guard case .embedding(let values) = result.content else { continue }
                 picture.embedding = values
+                picture.patches = result.patches?.vectors
                 learned.append(picture)
             } catch {
                 failures.append(TaughtWriter.Failure(part: picture.part, error: error))
@@ -181,7 +190,7 @@ package struct ExamplesHandler: CallHandler {
         let isKept = settings.taughtKeepPictures
         let examples = pictures.map { picture in
             TaughtModel.NewExample(
-                id: picture.id, label: label, embedding: picture.embedding ?? [],
+                id: picture.id, label: label, embedding: picture.embedding ?? [], patches: picture.patches,
                 picture: isKept ? picture.image.withUnsafeBytes { Array($0) } : nil, name: name)
         }
         return try await taught.teach(

@@ -134,8 +134,9 @@ package struct TaughtHandler: CallHandler {
             throw ServiceError(
                 .conflict, "the files of model \"\(body.embedder)\" have changed since it was loaded: reload it first")
         }
-        let made = Embedder(model: body.embedder, version: embedder.description.version, digest: digest)
         let choice = body.method ?? .auto
+        let grid = choice.falseAlarms == nil ? nil : try Self.patchGrid(of: embedder)
+        let made = Embedder(model: body.embedder, version: embedder.description.version, digest: digest)
         let repository = taught.repository
         let (model, isNew) = try await taught.changeList(deadline: deadline(of: request), claim: claim) {
             (store) throws(TeachingError) in
@@ -143,7 +144,7 @@ package struct TaughtHandler: CallHandler {
                 throw .conflict("there is a model \"\(name)\" already: a taught model needs a name of its own")
             }
             do throws(TeachingError) {
-                return try store.create(name, made, dimension: dimension, choice)
+                return try store.create(name, made, dimension: dimension, choice, grid: grid)
             } catch {
                 if store.model(name) == nil { repository.release(name) }
                 throw error
@@ -154,6 +155,11 @@ package struct TaughtHandler: CallHandler {
             taught.log.info("taught \(name): created with the embedder \(made.model) version \(made.version)")
         }
         return await answer(model, isNew ? .created : .ok)
+    }
+
+    /// The patches that a model with the method `normal` compares; nil for whole pictures.
+    private static func patchGrid(of embedder: Model) throws(ServiceError) -> PatchGrid? {
+        do throws(InferenceError) { return try embedder.patchGrid() } catch { throw ServiceError(error) }
     }
 
     private func embedder(_ name: String, _ deadline: MonotonicInstant) async throws(ServiceError) -> Model {

@@ -40,6 +40,8 @@ package struct Evaluation: Sendable, Equatable {
     package let threshold: Float?
     /// The scores of the examples of a `normal` model; nil for other methods.
     package let leftOut: LeftOutScores?
+    /// The patches that are compared, of a `normal` model with more than `taught_max_patches`; nil for all.
+    package let kept: PatchSelection?
 
     /// The maximum number of listed pairs.
     package static let maximumConfusions = 10
@@ -47,7 +49,7 @@ package struct Evaluation: Sendable, Equatable {
     /// Wide: a record, in the order of its fields.
     package init(
         method: TeachingMethod, kind: Folds.Kind, folds: Int, classes: [ClassResult], confusions: [Confusion],
-        threshold: Float?, leftOut: LeftOutScores? = nil
+        threshold: Float?, leftOut: LeftOutScores? = nil, kept: PatchSelection? = nil
     ) {
         self.method = method
         self.kind = kind
@@ -56,17 +58,19 @@ package struct Evaluation: Sendable, Equatable {
         self.confusions = confusions
         self.threshold = threshold
         self.leftOut = leftOut
+        self.kept = kept
     }
 
     /// The evaluation of a `normal` model: no example can be answered wrongly, so there is no
     /// accuracy.
-    package init(_ leftOut: LeftOutScores, examples: Int) {
+    package init(_ leftOut: LeftOutScores, examples: Int, kept: PatchSelection? = nil) {
         self.init(
             method: .normal, kind: .leaveOneOut, folds: leftOut.count,
             classes: [
                 ClassResult(label: TaughtClassifier.normalLabel, examples: examples, tested: 0, correct: 0)
             ],
-            confusions: [], threshold: leftOut.threshold.map { Float($0) }, leftOut: leftOut)
+            confusions: [], threshold: leftOut.threshold.map { Float($0) }, leftOut: leftOut,
+            kept: kept)
     }
 
     /// The number of tested examples.

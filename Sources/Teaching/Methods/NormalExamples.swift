@@ -1,4 +1,5 @@
-/// The examples of a `normal` model: their embeddings, with which pictures are compared, and their left-out scores.
+/// The examples of a `normal` model: their embeddings or their patches, with which pictures are compared, and their
+/// left-out scores.
 package struct NormalExamples: Sendable, Equatable {
     /// Some of the embeddings, and their directions in 16 bits in the same order.
     struct Part: Sendable {
@@ -6,7 +7,10 @@ package struct NormalExamples: Sendable, Equatable {
         let half: HalfVectors
     }
 
+    /// Empty if patches are compared.
     let parts: [Part]
+    /// The patches that are compared; nil if whole pictures are.
+    package internal(set) var patches: NormalPatches?
     package let dimension: Int
     /// The share of normal pictures that may be called anomalies.
     package let falseAlarms: Double
@@ -34,17 +38,30 @@ package struct NormalExamples: Sendable, Equatable {
             falseAlarms: falseAlarms)
     }
 
-    /// The embeddings of all examples, in order.
+    /// - Parameter dimension: the length of the examples' embeddings, which are not compared.
+    package init(_ patches: NormalPatches, dimension: Int, falseAlarms: Double) {
+        self.patches = patches
+        self.dimension = dimension
+        self.falseAlarms = falseAlarms
+        parts = []
+    }
+
+    /// The embeddings of all examples, in order; none if patches are compared.
     package var rows: [[Float]] { parts.flatMap(\.rows) }
 
     package static func == (one: NormalExamples, other: NormalExamples) -> Bool {
         one.dimension == other.dimension && one.falseAlarms == other.falseAlarms && one.leftOut == other.leftOut
-            && one.rows == other.rows
+            && one.rows == other.rows && one.patches == other.patches
     }
 
     /// The answer for an embedding of the right dimension with finite numbers. Reads all examples.
     func answer(_ embedding: UnsafeBufferPointer<Float>) -> AnomalyAnswer {
-        let score = distance(to: Array(embedding)), threshold = leftOut?.threshold
+        answer(score: distance(to: Array(embedding)))
+    }
+
+    /// The answer for a score: the distance to the nearest example, or that of the farthest patch.
+    package func answer(score: Double) -> AnomalyAnswer {
+        let threshold = leftOut?.threshold
         return AnomalyAnswer(
             score: score, threshold: threshold, p: leftOut?.p(of: score), isAnomaly: threshold.map { score > $0 })
     }

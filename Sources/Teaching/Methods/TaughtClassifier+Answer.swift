@@ -14,15 +14,24 @@ package struct TaughtAnswer: Sendable, Equatable {
 }
 
 extension TaughtClassifier {
-    /// The answer for an embedding; nil if it has another dimension, or elements that are not finite.
+    /// The answer of a model that compares patches, from the distance of each of a picture's patches to the nearest
+    /// normal one; nil for other models, and without distances.
+    package func answer(patchDistances distances: [Double]) -> TaughtAnswer? {
+        guard let normal, normal.patches != nil, let score = distances.max() else { return nil }
+        return Self.answer(normal.answer(score: score))
+    }
+
+    private static func answer(_ anomaly: AnomalyAnswer) -> TaughtAnswer {
+        TaughtAnswer(
+            confidences: [1], first: 0, distance: Float(anomaly.score), isKnown: anomaly.isAnomaly.map { !$0 },
+            anomaly: anomaly)
+    }
+
+    /// The answer for an embedding; nil if it has another dimension, or elements that are not finite, and of a model
+    /// that compares patches.
     package func answer(_ embedding: UnsafeBufferPointer<Float>) -> TaughtAnswer? {
         guard embedding.count == dimension, embedding.allSatisfy(\.isFinite) else { return nil }
-        if let normal {
-            let anomaly = normal.answer(embedding)
-            return TaughtAnswer(
-                confidences: [1], first: 0, distance: Float(anomaly.score), isKnown: anomaly.isAnomaly.map { !$0 },
-                anomaly: anomaly)
-        }
+        if let normal { return normal.patches == nil ? Self.answer(normal.answer(embedding)) : nil }
         var direction = [Double](repeating: 0, count: dimension)
         direction.withUnsafeMutableBufferPointer { Centering(center: center).apply(embedding, $0) }
         return direction.withUnsafeBufferPointer { method == .nearestNeighbors ? vote($0) : scores($0) }

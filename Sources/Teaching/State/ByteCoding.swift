@@ -47,6 +47,12 @@ struct ByteReader {
 
     mutating func raw(_ count: Int) -> [UInt8]? { take(count).map { Array($0) } }
 
+    /// Some numbers with the same number of bytes.
+    mutating func raw(_ count: Int, of size: Int) -> [UInt8]? {
+        let (bytes, isLarge) = count.multipliedReportingOverflow(by: size)
+        return isLarge ? nil : raw(bytes)
+    }
+
     mutating func text() -> String? {
         guard let count = integer(UInt32.self), let piece = take(Int(count)) else { return nil }
         return String(validating: piece, as: UTF8.self)

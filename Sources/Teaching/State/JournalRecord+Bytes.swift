@@ -5,19 +5,23 @@ extension JournalRecord {
     var bytes: [UInt8] {
         var writer = ByteWriter()
         switch self {
-        case .created(let embedder, let dimension, let choice):
-            writer.byte(choice.falseAlarms == nil ? 1 : 9)
+        case .created(let embedder, let dimension, let choice, let grid):
+            writer.byte(choice.falseAlarms == nil ? 1 : grid == nil ? 9 : 10)
             for text in [embedder.model, embedder.version, embedder.digest, choice.name] { writer.text(text) }
             writer.number(dimension)
-            if let falseAlarms = choice.falseAlarms { writer.doubles([falseAlarms]) }
+            guard let falseAlarms = choice.falseAlarms else { break }
+            writer.doubles([falseAlarms])
+            if let grid { for number in [grid.rows, grid.columns, grid.width] { writer.number(number) } }
         case .examples(let examples):
-            let hasNames = examples.contains { $0.name != nil }
-            writer.byte(hasNames ? 7 : 2)
+            let hasPatches = examples.contains { $0.patches != nil }
+            let hasNames = hasPatches || examples.contains { $0.name != nil }
+            writer.byte(hasPatches ? 11 : hasNames ? 7 : 2)
             writer.integer(UInt32(clamping: examples.count))
             for example in examples {
                 writer.example(example)
                 // Names have at least one byte, so an empty one stands for nil.
                 if hasNames { writer.text(example.name ?? "") }
+                if hasPatches { writer.patches(example.patches) }
             }
         case .versions(let versions, let serving, let next):
             writer.byte(3)
@@ -33,9 +37,11 @@ extension JournalRecord {
             for item in change.items {
                 writer.raw(item.id.bytes)
                 writer.text(item.label)
-                writer.byte((item.embedding == nil ? 0 : 1) | (item.name == nil ? 0 : 2))
+                writer.byte(
+                    (item.embedding == nil ? 0 : 1) | (item.name == nil ? 0 : 2) | (item.patches == nil ? 0 : 4))
                 if let embedding = item.embedding { writer.floats(embedding) }
                 if let name = item.name { writer.text(name) }
+                if let patches = item.patches { writer.patches(patches) }
             }
             writer.evaluation(change.evaluation)
         case .evaluated(let number, let evaluation):
@@ -67,6 +73,7 @@ extension JournalRecord {
         switch reader.byte() {
         case 1: return reader.creation(hasFalseAlarms: false)
         case 9: return reader.creation(hasFalseAlarms: true)
+        case 10: return reader.creation(hasFalseAlarms: true, hasGrid: true)
         case 2: return reader.list { $0.example() }.map { .examples($0) }
         case 3:
             guard let serving = reader.number(), let next = reader.number(),
@@ -82,10 +89,11 @@ extension JournalRecord {
             guard let number = reader.number(), let evaluation = reader.evaluation() ?? nil else { return nil }
             return .evaluated(number, evaluation)
         case 6: return reader.number().map { .served($0) }
-        case 7:
+        case 7: return reader.list { $0.namedExample() }.map { .examples($0) }
+        case 11:
             return reader.list { reader in
-                guard var example = reader.example(), let name = reader.text() else { return nil }
-                example.name = name.isEmpty ? nil : name
+                guard var example = reader.namedExample(), let patches = reader.patches() else { return nil }
+                example.patches = patches
                 return example
             }.map { .examples($0) }
         case 8:
@@ -112,6 +120,13 @@ extension ByteWriter {
         floats(example.embedding)
     }
 
+    /// Writes the count, the width and the numbers of patches; two zeros for none.
+    fileprivate mutating func patches(_ patches: PatchVectors?) {
+        integer(UInt32(clamping: patches?.count ?? 0))
+        integer(UInt32(clamping: patches?.width ?? 0))
+        raw(patches?.bytes ?? [])
+    }
+
     fileprivate mutating func version(_ version: TaughtVersion) {
         number(version.number)
         text(version.method.rawValue)
@@ -120,7 +135,7 @@ extension ByteWriter {
     }
 
     fileprivate mutating func evaluation(_ evaluation: Evaluation?) {
-        byte(evaluation == nil ? 0 : evaluation?.leftOut == nil ? 1 : 2)
+        byte(evaluation == nil ? 0 : evaluation?.leftOut == nil ? 1 : evaluation?.kept == nil ? 2 : 3)
         guard let evaluation else { return }
         text(evaluation.method.rawValue)
         text(evaluation.kind.rawValue)
@@ -137,14 +152,18 @@ extension ByteWriter {
             text(confusion.answer)
             number(confusion.count)
         }
-        if let leftOut = evaluation.leftOut { doubles([leftOut.falseAlarms] + leftOut.scores) }
+        guard let leftOut = evaluation.leftOut else { return }
+        doubles([leftOut.falseAlarms] + leftOut.scores)
+        guard let kept = evaluation.kept else { return }
+        integer(UInt32(clamping: kept.bits.count))
+        raw(kept.bits)
     }
 }
 
 extension ByteReader {
     fileprivate mutating func method() -> TeachingMethod? { text().flatMap { TeachingMethod(rawValue: $0) } }
 
-    fileprivate mutating func creation(hasFalseAlarms: Bool) -> JournalRecord? {
+    fileprivate mutating func creation(hasFalseAlarms: Bool, hasGrid: Bool = false) -> JournalRecord? {
         guard let model = text(), let version = text(), let digest = text(), let name = text(),
             let dimension = number(), dimension > 0
         else { return nil }
@@ -157,7 +176,27 @@ extension ByteReader {
         }
         let choice = MethodChoice(name, falseAlarms: shares.first ?? MethodChoice.usualFalseAlarms)
         guard let choice, (choice.falseAlarms != nil) == hasFalseAlarms else { return nil }
-        return .created(Embedder(model: model, version: version, digest: digest), dimension: dimension, choice)
+        var grid: PatchGrid?
+        if hasGrid {
+            guard let rows = number(), let columns = number(), let width = number(),
+                let read = PatchGrid(rows: rows, columns: columns, width: width)
+            else { return nil }
+            grid = read
+        }
+        return .created(Embedder(model: model, version: version, digest: digest), dimension: dimension, choice, grid)
+    }
+
+    fileprivate mutating func namedExample() -> Example? {
+        guard var example = example(), let name = text() else { return nil }
+        example.name = name.isEmpty ? nil : name
+        return example
+    }
+
+    fileprivate mutating func patches() -> PatchVectors? {
+        guard let count = integer(UInt32.self), let width = integer(UInt32.self) else { return nil }
+        let (numbers, isLarge) = Int(count).multipliedReportingOverflow(by: Int(width))
+        guard !isLarge, let bytes = raw(numbers, of: 2) else { return nil }
+        return bytes.withUnsafeBytes { PatchVectors(bytes: $0, count: Int(count), width: Int(width)) }
     }
 
     fileprivate mutating func id() -> ExampleID? { raw(32).flatMap { ExampleID(digest: $0) } }
@@ -180,8 +219,8 @@ extension ByteReader {
     }
 
     fileprivate mutating func item() -> TaughtChange.Item? {
-        guard let id = id(), let label = text(), let parts = byte(), parts < 4 else { return nil }
-        var embedding: [Float]?, name: String?
+        guard let id = id(), let label = text(), let parts = byte(), parts < 8 else { return nil }
+        var embedding: [Float]?, name: String?, patches: PatchVectors?
         if parts & 1 != 0 {
             embedding = floats()
             guard embedding != nil else { return nil }
@@ -190,7 +229,11 @@ extension ByteReader {
             name = self.name()
             guard name != nil else { return nil }
         }
-        return TaughtChange.Item(id: id, label: label, embedding: embedding, name: name)
+        if parts & 4 != 0 {
+            patches = self.patches()
+            guard patches != nil else { return nil }
+        }
+        return TaughtChange.Item(id: id, label: label, embedding: embedding, patches: patches, name: name)
     }
 
     /// Reads a name; nil for an empty one.
@@ -198,7 +241,7 @@ extension ByteReader {
 
     /// Reads an optional evaluation. The outer nil means an error, the inner nil that there is no evaluation.
     fileprivate mutating func evaluation() -> Evaluation?? {
-        guard let form = byte(), form <= 2 else { return nil }
+        guard let form = byte(), form <= 3 else { return nil }
         guard form > 0 else { return .some(nil) }
         guard let method = method(), let kind = text().flatMap({ Folds.Kind(rawValue: $0) }), let folds = number(),
             let threshold = floats(),
@@ -216,14 +259,19 @@ extension ByteReader {
             })
         else { return nil }
         var leftOut: LeftOutScores?
-        if form == 2 {
+        if form >= 2 {
             guard let numbers = doubles(), let falseAlarms = numbers.first,
                 MethodChoice.allowedFalseAlarms.contains(falseAlarms)
             else { return nil }
             leftOut = LeftOutScores(Array(numbers.dropFirst()), falseAlarms: falseAlarms)
         }
+        var kept: PatchSelection?
+        if form == 3 {
+            guard let count = integer(UInt32.self), let bits = raw(Int(count)) else { return nil }
+            kept = PatchSelection(bits: bits)
+        }
         return Evaluation(
             method: method, kind: kind, folds: folds, classes: classes, confusions: confusions,
-            threshold: threshold.first, leftOut: leftOut)
+            threshold: threshold.first, leftOut: leftOut, kept: kept)
     }
 }

@@ -7,7 +7,7 @@ struct ExampleName: Equatable {
 /// An entry of a taught model's journal. The entries, read in order, give the state of the model.
 enum JournalRecord: Equatable {
     /// The first record.
-    case created(Embedder, dimension: Int, MethodChoice)
+    case created(Embedder, dimension: Int, MethodChoice, PatchGrid?)
     /// Examples with their history. A journal that was rewritten begins with these records.
     case examples([Example])
     /// The versions of such a journal, the served version, and the number of the next version. Left-out scores, of
@@ -24,10 +24,6 @@ enum JournalRecord: Equatable {
 
     /// The state as the first records of a new journal.
     static func all(of state: TaughtState) -> [JournalRecord] {
-        let examples = Array(state.examples)
-        let pieces = stride(from: 0, to: examples.count, by: 256).map {
-            JournalRecord.examples(Array(examples[$0..<min($0 + 256, examples.count)]))
-        }
         var versions = state.versions, scores: [JournalRecord] = []
         for index in versions.indices where versions[index].evaluation?.leftOut != nil {
             if let evaluation = versions[index].evaluation {
@@ -35,16 +31,32 @@ enum JournalRecord: Equatable {
             }
             versions[index].evaluation = nil
         }
-        return [.created(state.embedder, dimension: state.dimension, state.choice)] + pieces
+        return [.created(state.embedder, dimension: state.dimension, state.choice, state.grid)] + pieces(of: state)
             + [.versions(versions, serving: state.serving, next: state.next)] + scores
     }
+
+    /// The examples in records of at most 256, and of few megabytes if they have patches.
+    private static func pieces(of state: TaughtState) -> [JournalRecord] {
+        var pieces: [JournalRecord] = [], piece: [Example] = [], bytes = 0
+        for example in state.examples {
+            piece.append(example)
+            bytes += example.patches.map { $0.count * $0.width * 2 } ?? 0
+            guard piece.count == 256 || bytes >= pieceLength else { continue }
+            pieces.append(.examples(piece))
+            (piece, bytes) = ([], 0)
+        }
+        return piece.isEmpty ? pieces : pieces + [.examples(piece)]
+    }
+
+    /// The number of bytes of patches from which a record of examples is complete.
+    static let pieceLength = 1 << 22
 
     /// Applies the record to a state. Returns false if the record does not fit. Keeps all versions: a later record may
     /// refer to one that was kept when it was written (``TaughtState/keepVersions(_:)``).
     func apply(to state: inout TaughtState?) -> Bool {
-        if case .created(let embedder, let dimension, let choice) = self {
+        if case .created(let embedder, let dimension, let choice, let grid) = self {
             guard state == nil else { return false }
-            state = TaughtState(embedder: embedder, dimension: dimension, choice: choice)
+            state = TaughtState(embedder: embedder, dimension: dimension, choice: choice, grid: grid)
             return true
         }
         return state?.apply(self, keeping: .max) ?? false
@@ -57,7 +69,7 @@ extension TaughtState {
         switch record {
         case .created: return false
         case .examples(let more):
-            guard more.allSatisfy({ $0.embedding.count == dimension }) else { return false }
+            guard more.allSatisfy({ fits($0.embedding, $0.patches) }) else { return false }
             if let last = examples.last, let first = more.first, !(last.id < first.id) { return false }
             guard zip(more, more.dropFirst()).allSatisfy({ $0.id < $1.id }) else { return false }
             for example in more { examples[example.id] = example }
@@ -65,7 +77,7 @@ extension TaughtState {
             (versions, self.serving, self.next) = (list, serving, next)
         case .change(let change):
             let isWhole = change.items.allSatisfy { item in
-                if let embedding = item.embedding { return embedding.count == dimension }
+                if let embedding = item.embedding { return fits(embedding, item.patches) }
                 return example(item.id) != nil
             }
             guard isWhole else { return false }

@@ -5,13 +5,18 @@ package struct TaughtChange: Sendable, Equatable {
         package let id: ExampleID
         package let label: String
         package let embedding: [Float]?
+        /// The vectors of the picture's patches, for a model that compares them.
+        package let patches: PatchVectors?
         /// The caller's own name for the picture; nil keeps the one that it has.
         package let name: String?
 
-        package init(id: ExampleID, label: String, embedding: [Float]?, name: String? = nil) {
+        package init(
+            id: ExampleID, label: String, embedding: [Float]?, patches: PatchVectors? = nil, name: String? = nil
+        ) {
             self.id = id
             self.label = label
             self.embedding = embedding
+            self.patches = patches
             self.name = name
         }
     }
@@ -47,8 +52,8 @@ extension TaughtState {
                 examples[item.id] = example
             } else if let embedding = item.embedding {
                 examples[item.id] = Example(
-                    id: item.id, label: item.label, embedding: embedding, since: number, added: change.time,
-                    name: item.name)
+                    id: item.id, label: item.label, embedding: embedding, patches: item.patches, since: number,
+                    added: change.time, name: item.name)
             }
         }
         addVersion(change.method, change.evaluation, keeping: keeping)
@@ -80,16 +85,20 @@ extension TaughtState {
     }
 
     /// Replaces the embeddings of all examples by those of a new embedder, and drops all older versions.
-    mutating func rebuild(_ embedder: Embedder, dimension: Int, embeddings: [ExampleID: [Float]]) {
+    mutating func rebuild(
+        _ embedder: Embedder, dimension: Int, grid: PatchGrid?, embeddings: [ExampleID: [Float]],
+        patches: [ExampleID: PatchVectors]
+    ) {
         let method = method
         self.embedder = embedder
         self.dimension = dimension
+        self.grid = grid
         let since = next
         let rebuilt = examples.compactMap { example in
             embeddings[example.id].map {
                 Example(
-                    id: example.id, label: example.label, embedding: $0, since: since, added: example.added,
-                    name: example.name)
+                    id: example.id, label: example.label, embedding: $0, patches: patches[example.id], since: since,
+                    added: example.added, name: example.name)
             }
         }
         examples = ExampleList(rebuilt)

@@ -13,10 +13,24 @@ extension TaughtState {
     /// examples.
     func classifier(of version: Int) -> TaughtClassifier? {
         guard let kept = self.version(version) else { return nil }
+        if let falseAlarms = choice.falseAlarms, let grid {
+            return patches(of: version, grid).map {
+                TaughtClassifier(NormalExamples($0, dimension: dimension, falseAlarms: falseAlarms))
+            }
+        }
         if let falseAlarms = choice.falseAlarms {
             return normalExamples(of: version, falseAlarms).map { TaughtClassifier($0) }
         }
         return exampleSet(of: version).flatMap { TaughtClassifier(kept.method, $0) }
+    }
+
+    /// The patches of a version's examples, which are all compared.
+    private func patches(of version: Int, _ grid: PatchGrid) -> NormalPatches? {
+        NormalPatches(
+            examples.compactMap { example in
+                guard example.since <= version else { return nil }
+                return example.patches.map { NormalPatches.Group(vectors: $0, since: example.since) }
+            }, grid: grid)
     }
 
     /// The normal examples of a version. Parts of the list that the version has completely share their numbers with it.

@@ -24,6 +24,8 @@ package struct Example: Sendable, Equatable {
     package let id: ExampleID
     package internal(set) var label: String
     package let embedding: [Float]
+    /// The vectors of the picture's patches; nil for a model that does not compare them.
+    package internal(set) var patches: PatchVectors?
     /// The first version that has the example.
     package internal(set) var since: Int
     /// The time when it was taught: seconds since 1970.
@@ -54,6 +56,8 @@ package struct TaughtState: Sendable, Equatable {
     package internal(set) var embedder: Embedder
     /// The number of elements of an embedding.
     package internal(set) var dimension: Int
+    /// The patches of each example; nil if whole pictures are compared.
+    package internal(set) var grid: PatchGrid?
     package let choice: MethodChoice
     /// The examples, sorted by digest.
     package internal(set) var examples = ExampleList()
@@ -64,10 +68,16 @@ package struct TaughtState: Sendable, Equatable {
     /// The number of the next version; numbers are never reused.
     package internal(set) var next = 1
 
-    package init(embedder: Embedder, dimension: Int, choice: MethodChoice) {
+    package init(embedder: Embedder, dimension: Int, choice: MethodChoice, grid: PatchGrid? = nil) {
         self.embedder = embedder
         self.dimension = dimension
         self.choice = choice
+        self.grid = grid
+    }
+
+    /// True if an example has the vectors that the model compares.
+    func fits(_ embedding: [Float], _ patches: PatchVectors?) -> Bool {
+        embedding.count == dimension && patches?.count == grid?.count && patches?.width == grid?.width
     }
 
     /// The served version.

@@ -128,9 +128,9 @@ struct JournalFile {
     static func length(of records: [JournalRecord]) -> Int { records.reduce(start.count) { $0 + length(of: $1) } }
 
     /// The maximum size of a journal after a request that forgets has rewritten it. An example takes 19 bytes more than
-    /// in the change that taught it, and 4 more next to an example with a name; a head per 256 examples and the new
-    /// version are added.
-    static func mostLength(_ length: Int, examples: Int) -> Int { length + 24 * examples + 1024 }
+    /// in the change that taught it, and 4 more next to an example with a name; a head per 256 examples, one per
+    /// ``JournalRecord/pieceLength`` of patches, and the new version are added.
+    static func mostLength(_ length: Int, examples: Int) -> Int { length + 24 * examples + 1024 + length >> 16 }
 
     /// Appends a record. After an error the file is unchanged.
     mutating func append(_ record: JournalRecord) throws(TeachingError) {

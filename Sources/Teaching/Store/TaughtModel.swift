@@ -15,6 +15,13 @@ package final class TaughtModel: Sendable {
     /// The left-out scores of the version that was evaluated last, for the next evaluation, which holds them. Nil
     /// before the first one.
     private let leftOut = Guarded<LeftOutUpkeep?>(nil)
+    /// Left-out scores of a model that compares patches, and the choice of those patches.
+    private let patchWork = Guarded(PatchWork())
+
+    private struct PatchWork {
+        var leftOut = LeftOutPatches()
+        var thinning: PatchThinning?
+    }
 
     private struct Files {
         var journal: JournalFile
@@ -35,17 +42,21 @@ package final class TaughtModel: Sendable {
         package let id: ExampleID
         package let label: String
         package let embedding: [Float]
+        /// The vectors of its patches, for a model that compares them.
+        package let patches: PatchVectors?
         /// The bytes of the picture, if it is kept.
         package let picture: [UInt8]?
         /// The caller's own name for it; nil for none, or to keep the one that it has.
         package let name: String?
 
         package init(
-            id: ExampleID, label: String, embedding: [Float], picture: [UInt8]? = nil, name: String? = nil
+            id: ExampleID, label: String, embedding: [Float], patches: PatchVectors? = nil, picture: [UInt8]? = nil,
+            name: String? = nil
         ) {
             self.id = id
             self.label = label
             self.embedding = embedding
+            self.patches = patches
             self.picture = picture
             self.name = name
         }
@@ -109,6 +120,9 @@ package final class TaughtModel: Sendable {
             }
             guard examples.allSatisfy({ $0.embedding.count == old.dimension && $0.embedding.allSatisfy(\.isFinite) })
             else { throw .invalid("an embedding has not \(old.dimension) finite numbers") }
+            guard examples.allSatisfy({ old.fits($0.embedding, $0.patches) || old.example($0.id) != nil }) else {
+                throw .invalid("an example has no vectors of patches as \(name) compares them")
+            }
             let (outcomes, items) = Self.outcomes(of: examples, in: old)
             guard !items.isEmpty else { return outcomes }
             guard outcomes.contains(where: { $0.isNew || $0.isMoved }) else {
@@ -185,15 +199,22 @@ package final class TaughtModel: Sendable {
     }
 
     /// Replaces the embeddings by those of another embedder, computed from the kept pictures.
+    /// - Parameters:
+    ///   - grid: the patches of each picture, for a model that compares them.
+    ///   - patches: of each example with an embedding.
     package func rebuild(
-        _ embedder: Embedder, dimension: Int, embeddings: [ExampleID: [Float]]
+        _ embedder: Embedder, dimension: Int, grid: PatchGrid? = nil, embeddings: [ExampleID: [Float]],
+        patches: [ExampleID: PatchVectors] = [:]
     ) throws(TeachingError) {
         try writing { files throws(TeachingError) in
             var state = view.state
             guard embeddings.values.allSatisfy({ $0.count == dimension && $0.allSatisfy(\.isFinite) }) else {
                 throw .invalid("an embedding has not \(dimension) finite numbers")
             }
-            state.rebuild(embedder, dimension: dimension, embeddings: embeddings)
+            state.rebuild(embedder, dimension: dimension, grid: grid, embeddings: embeddings, patches: patches)
+            guard state.examples.allSatisfy({ state.fits($0.embedding, $0.patches) }) else {
+                throw .invalid("an example has no vectors of patches as \(name) compares them")
+            }
             let gone = Set(view.state.examples.map(\.id)).subtracting(state.examples.map(\.id))
             try rewrite(state, without: gone, &files, usesReserve: false)
         }
@@ -216,11 +237,19 @@ package final class TaughtModel: Sendable {
 
     /// Evaluates the served version, if it is not evaluated yet. With `auto`, a better method becomes a new version. It
     /// takes a long time; a change ends it early.
-    package func evaluate(time: Int, isCancelled: () -> Bool = { false }) throws(TeachingError) {
+    /// - Parameters:
+    ///   - isCancelled: true from when on it ends; of normal examples it keeps its progress.
+    ///   - isStopped: true if it ends at once, with less of its progress.
+    package func evaluate(
+        time: Int, isCancelled: () -> Bool = { false }, isStopped: () -> Bool = { false }
+    ) throws(TeachingError) {
         let before = view
         guard before.isEvaluating, let version = before.state.served else { return }
         let isOver = { [self] in
             isCancelled() || view.state.next != before.state.next || view.state.serving != version.number
+        }
+        if let falseAlarms = before.state.choice.falseAlarms, before.state.grid != nil {
+            return try evaluatePatches(version, before.state, falseAlarms, isOver, isStopped)
         }
         if let falseAlarms = before.state.choice.falseAlarms {
             return try evaluateNormal(version, before.state, falseAlarms, isOver)
@@ -262,6 +291,42 @@ package final class TaughtModel: Sendable {
         guard let scores else { return }
         let evaluation = Evaluation(LeftOutScores(scores, falseAlarms: falseAlarms), examples: examples.count)
         try record(evaluation, of: version.number)
+    }
+
+    /// Evaluates a version of a model that compares patches: chooses those, too, if there are more than the limit.
+    private func evaluatePatches(
+        _ version: TaughtVersion, _ state: TaughtState, _ falseAlarms: Double, _ isOver: () -> Bool,
+        _ isStopped: () -> Bool
+    ) throws(TeachingError) {
+        let maximum = max(1, limits.withLock { $0.patches })
+        let examples = state.examples.filter { $0.since <= version.number }.compactMap { example in
+            example.patches.map { (id: example.id, patches: $0) }
+        }
+        let evaluation = patchWork.withLock { work -> Evaluation? in
+            // The lock does not let the closures escape either, which the compiler does not know.
+            withoutActuallyEscaping(isOver) { isOver in
+                withoutActuallyEscaping(isStopped) { isStopped in
+                    var limits = LeftOutPatches.Limits()
+                    limits.isOver = isOver
+                    limits.isCancelled = isStopped
+                    guard let scores = work.leftOut.update(to: examples, limits) else { return nil }
+                    let leftOut = LeftOutScores(scores, falseAlarms: falseAlarms)
+                    guard examples.reduce(0, { $0 + $1.patches.count }) > maximum else {
+                        work.thinning = nil
+                        return Evaluation(leftOut, examples: examples.count)
+                    }
+                    if work.thinning?.isOf(examples, maximum: maximum) != true {
+                        work.thinning = PatchThinning(examples, maximum: maximum)
+                    }
+                    guard let kept = work.thinning?.selection(isCancelled: { isOver() || isStopped() }) else {
+                        return nil
+                    }
+                    work.thinning = nil
+                    return Evaluation(leftOut, examples: examples.count, kept: kept)
+                }
+            }
+        }
+        if let evaluation { try record(evaluation, of: version.number) }
     }
 
     private func record(_ evaluation: Evaluation, of version: Int) throws(TeachingError) {
@@ -432,7 +497,10 @@ package final class TaughtModel: Sendable {
             if let name { names[id] = name }
             guard before == nil || isMoved || name != nil else { continue }
             let embedding = before == nil ? example.embedding : nil
-            items.append(TaughtChange.Item(id: id, label: example.label, embedding: embedding, name: name))
+            items.append(
+                TaughtChange.Item(
+                    id: id, label: example.label, embedding: embedding,
+                    patches: before == nil ? example.patches : nil, name: name))
         }
         return (outcomes, items)
     }

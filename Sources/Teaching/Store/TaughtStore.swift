@@ -94,7 +94,7 @@ package final class TaughtStore: Sendable {
 
     /// Creates a taught model. `isNew` is false if it exists already with the same embedder and method.
     package func create(
-        _ name: String, _ embedder: Embedder, dimension: Int, _ choice: MethodChoice
+        _ name: String, _ embedder: Embedder, dimension: Int, _ choice: MethodChoice, grid: PatchGrid? = nil
     ) throws(TeachingError) -> (model: TaughtModel, isNew: Bool) {
         try TaughtNames.check(name: name)
         var outcome: Result<TaughtModel, TeachingError>?
@@ -105,7 +105,8 @@ package final class TaughtStore: Sendable {
                     try Self.compare(name, old.view.state, embedder: embedder.model, choice)
                     outcome = .success(old)
                 } else {
-                    let made = try make(name, embedder, dimension, choice, count: all.count)
+                    let state = TaughtState(embedder: embedder, dimension: dimension, choice: choice, grid: grid)
+                    let made = try make(name, state, count: all.count)
                     models.withLock { $0[name] = made }
                     isNew = true
                     outcome = .success(made)
@@ -136,9 +137,7 @@ package final class TaughtStore: Sendable {
         }
     }
 
-    private func make(
-        _ name: String, _ embedder: Embedder, _ dimension: Int, _ choice: MethodChoice, count: Int
-    ) throws(TeachingError) -> TaughtModel {
+    private func make(_ name: String, _ state: TaughtState, count: Int) throws(TeachingError) -> TaughtModel {
         let limits = limits.withLock { $0 }
         guard problems[name] == nil else {
             throw .conflict("\(folder)/\(name) could not be read: \(problems[name] ?? "")")
@@ -147,7 +146,6 @@ package final class TaughtStore: Sendable {
             throw .full(
                 "there are \(count) taught models: `taught_max_models` is \(limits.models); delete one, or raise it")
         }
-        let state = TaughtState(embedder: embedder, dimension: dimension, choice: choice)
         let records = JournalRecord.all(of: state)
         let bytes = records.reduce(64) { $0 + JournalFile.length(of: $1) }
         try total.take(bytes, limit: limits.bytes)

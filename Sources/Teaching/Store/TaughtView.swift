@@ -7,9 +7,9 @@ package struct TaughtView: Sendable {
     package let generation = TaughtView.generations.add(1, ordering: .relaxed).newValue
     private static let generations = Atomic<UInt64>(0)
     package let state: TaughtState
-    /// The head that answers; nil without examples. Its threshold, and its left-out scores, are those of its own
-    /// evaluation; until that ends, those of the newest version with the same method. Distances with a single class,
-    /// which are not centred, are not comparable with those of several classes.
+    /// The head that answers; nil without examples. Its threshold, its left-out scores and the patches that it compares
+    /// are those of its own evaluation; until that ends, those of the newest version with the same method. Distances
+    /// with a single class, which are not centred, are not comparable with those of several classes.
     package let head: TaughtClassifier?
 
     init(state: TaughtState, head: TaughtClassifier?) {
@@ -19,6 +19,9 @@ package struct TaughtView: Sendable {
         if head?.normal != nil {
             let known = state.versions.last { $0.number <= state.serving && $0.evaluation?.leftOut != nil }
             head?.normal?.leftOut = known?.evaluation?.leftOut
+            if let known, let kept = known.evaluation?.kept {
+                head?.normal?.patches?.keep(kept, of: known.number)
+            }
             self.head = head
             return
         }

@@ -8,6 +8,8 @@ package struct TeachingLimits: Sendable, Equatable {
     package var classes = 1_000
     /// The maximum number of examples of a model.
     package var examples = 100_000
+    /// The maximum number of patches with which a picture's patches are compared.
+    package var patches = 100_000
     /// The maximum size of all files together, in bytes.
     package var bytes = 1 << 30
     /// The maximum number of kept versions of a model.

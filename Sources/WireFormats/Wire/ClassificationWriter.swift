@@ -7,8 +7,11 @@ package import JSON
 package enum ClassificationWriter {
     /// Writes the members `classifications`, `image` and `timing_ms` of the open object, `scores` if the values are not
     /// confidences, `distance` and `known` for taught classes, and `anomaly` of `normal` models.
-    package static func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {
-        writeClasses(of: result, to: &writer)
+    /// - Parameter showsMap: whether `anomaly` has the member `map`, if the model compares patches.
+    package static func write(
+        _ result: ClassificationResult, total: UInt64, showsMap: Bool = false, to writer: inout JSONWriter
+    ) {
+        writeClasses(of: result, showsMap: showsMap, to: &writer)
         writer.key("image")
         writer.object { write(result.image, to: &$0) }
         writer.key("timing_ms")
@@ -16,7 +19,7 @@ package enum ClassificationWriter {
     }
 
     /// Writes the classes, with the members that belong to them, into the open object.
-    static func writeClasses(of result: ClassificationResult, to writer: inout JSONWriter) {
+    static func writeClasses(of result: ClassificationResult, showsMap: Bool = false, to writer: inout JSONWriter) {
         writer.key("classifications")
         writer.array { writer in
             for entry in result.classifications {
@@ -34,7 +37,10 @@ package enum ClassificationWriter {
             if let isKnown = taught.isKnown { writer.bool(isKnown) } else { writer.null() }
             if let anomaly = taught.anomaly {
                 writer.key("anomaly")
-                writer.object { write(anomaly, to: &$0) }
+                writer.object { writer in
+                    write(anomaly, to: &writer)
+                    if showsMap, let map = anomaly.map { write(map, to: &writer) }
+                }
             }
         }
     }
@@ -48,6 +54,18 @@ package enum ClassificationWriter {
         }
         writer.key("is_anomaly")
         if let isAnomaly = anomaly.isAnomaly { writer.bool(isAnomaly) } else { writer.null() }
+    }
+
+    /// Writes the distances as `map`, a list for each row.
+    private static func write(_ map: AnomalyMap, to writer: inout JSONWriter) {
+        writer.key("map")
+        writer.array { writer in
+            for row in 0..<map.rows {
+                writer.array { writer in
+                    for column in 0..<map.columns { writer.number(map.distances[row * map.columns + column]) }
+                }
+            }
+        }
     }
 
     /// Writes the facts of a picture's header, as members of the open object.

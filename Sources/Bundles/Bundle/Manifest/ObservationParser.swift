@@ -248,7 +248,13 @@ struct ObservationParser {
         let decoding = EmbeddingDecoding(
             object.choice("normalize", EmbeddingNormalization.self) ?? .l2,
             pooling: object.choice("pooling", EmbeddingPooling.self),
-            channels: object.choice("channels", ChannelPlace.self))
+            channels: object.choice("channels", ChannelPlace.self),
+            patches: object.object("patches").map { members in
+                defer { members.refuseUnknownKeys() }
+                return PatchPlaces(
+                    skip: members.integer("skip", in: 0...1_000_000) ?? 0,
+                    rows: members.integer("rows", in: 1...1_000_000))
+            })
         let scale = object.number("scale")
         let taught = object.string("taught")
         guard let file = object.string("classes") else {

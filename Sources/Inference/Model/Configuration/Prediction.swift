@@ -1,5 +1,6 @@
 package import FlowControl
 public import ImagePipeline
+package import Observations
 public import SystemSupport
 
 /// Options of a prediction.
@@ -192,11 +193,34 @@ public struct AnomalyMark: Sendable, Hashable {
     /// True if the score is above the threshold; nil without one.
     public let isAnomaly: Bool?
 
+    /// The distances of the picture's parts; nil for a model that compares whole pictures.
+    public let map: AnomalyMap?
+
     /// A score, and its place among those of normal pictures.
-    public init(score: Double, threshold: Double?, p: Double?, isAnomaly: Bool?) {
+    public init(score: Double, threshold: Double?, p: Double?, isAnomaly: Bool?, map: AnomalyMap? = nil) {
         self.score = score
         self.threshold = threshold
         self.p = p
         self.isAnomaly = isAnomaly
+        self.map = map
+    }
+}
+
+/// Where a picture is unusual: a grid over what the model sees of it, with the cosine distance of each patch to the
+/// nearest normal one.
+public struct AnomalyMap: Sendable, Hashable {
+    /// The numbers of rows and columns.
+    public let rows: Int, columns: Int
+    /// The distances, 0 to 2, row by row from the top of the picture as it is displayed.
+    public let distances: [Double]
+    /// The part of the displayed picture that the grid covers, in pixels. With a letterbox it goes beyond the picture.
+    package let area: PictureMap.Rectangle
+
+    /// A grid of distances, as many as it has patches.
+    package init(rows: Int, columns: Int, distances: [Double], area: PictureMap.Rectangle) {
+        self.rows = rows
+        self.columns = columns
+        self.distances = distances
+        self.area = area
     }
 }

@@ -144,6 +144,13 @@ struct ObservationPlan: Sendable {
         return decoder.dimension
     }
 
+    /// The vectors of patches in an embedding's output; nil if they are known only after an inference, or the output is
+    /// not an embedding.
+    var patches: PatchReader.Finding? {
+        guard case .embedding(let decoder)? = decoder else { return nil }
+        return decoder.patches
+    }
+
     /// A likely mistake in the description of an embedding; nil if there is no embedding, or no mistake.
     var advice: String? {
         guard case .embedding(let decoder)? = decoder else { return nil }

@@ -70,6 +70,7 @@ struct ObservationReader: Sendable {
             x: AxisMap(mapping.x, side: plan.spec.width), y: AxisMap(mapping.y, side: plan.spec.height))
         // A class mask stays in the coordinates of the part: in those of the whole picture it would be nearly empty.
         if let place = options.place, request.task != .segment { picture = picture.placed(place) }
+        let patches = request.readsPatches ? try plan.patchVectors(of: outputs) : nil
         let content = try plan.withTensors(of: outputs) { (tensors) throws(InferenceError) in
             do throws(ObservationError) {
                 return try self.content(tensors, plan, in: picture)
@@ -79,9 +80,11 @@ struct ObservationReader: Sendable {
         }
         var times = times
         times.postprocess = MonotonicInstant.now.nanoseconds(since: start)
-        return ObservationResult(
+        var result = ObservationResult(
             content: content, image: image,
             displayed: ImageSize(width: mapping.x.length, height: mapping.y.length), seen: picture.seen, times: times)
+        result.patches = patches.map { PicturePatches(vectors: $0, area: picture.area(of: plan.spec)) }
+        return result
     }
 
     private func isCancelled() -> Bool {
@@ -224,6 +227,12 @@ extension PictureMap {
         }
         return PictureMap(
             x: axis(x, place.window.x, place.size.width), y: axis(y, place.window.y, place.size.height))
+    }
+
+    /// The place of the whole tensor in pixels of the picture, beyond which a letterbox's margin goes.
+    fileprivate func area(of spec: ImageTensorSpec) -> Rectangle {
+        Rectangle(
+            x: x.origin, y: y.origin, width: Double(spec.width) * x.scale, height: Double(spec.height) * y.scale)
     }
 
     /// The part of the picture that the tensor shows; nil if it shows all of it.

@@ -19,6 +19,8 @@ package struct ObservationRequest: Sendable {
     package var needsAll = false
     /// True if the result includes the pixels.
     package var keepsPicture = false
+    /// True if the result of an embedding includes the vectors of its patches.
+    package var readsPatches = false
 
     /// A request with the bundle's options.
     package init(task: ObservationTask) { self.task = task }
@@ -46,6 +48,8 @@ package struct ObservationResult: Sendable {
     package var picture: HeldPicture?
     /// The stages of a pipeline that ran; nil for a model.
     package var pipeline: PipelineNote?
+    /// The vectors of the patches, if the request includes them and the output has them.
+    package var patches: PicturePatches?
 
     package enum Content: Sendable {
         case detections([Found])

@@ -22,7 +22,10 @@ extension Model {
         of images: [EncodedImage], top: Int, threshold: Float, options: PredictionOptions, slot: Slot,
         head: TaughtClassifier? = nil
     ) async -> [Result<ClassificationResult, InferenceError>] {
-        await results(of: images) { (image) throws(InferenceError) in
+        if let head = patchHead(head) {
+            return await classifications(of: images, byPatches: head, options: options, slot: slot)
+        }
+        return await results(of: images) { (image) throws(InferenceError) in
             let reader = try classificationReader(top: top, threshold: threshold, head: head)
             return try await classification(of: image, by: reader, options: options, slot: slot)
         } together: { () throws(InferenceError) in

@@ -56,6 +56,11 @@ extension Model {
         of image: EncodedImage, top: Int, threshold: Float = 0, options: PredictionOptions = PredictionOptions(),
         slot: Slot? = nil, head: TaughtClassifier
     ) async throws(InferenceError) -> ClassificationResult {
+        if patchHead(head) != nil {
+            let held = try await admit(slot, options)
+            defer { leave(held, given: slot) }
+            return try await classifications(of: [image], byPatches: head, options: options, slot: held)[0].get()
+        }
         let reader = try classificationReader(top: top, threshold: threshold, head: head)
         return try await classification(of: image, by: reader, options: options, slot: slot)
     }

@@ -42,6 +42,13 @@ extension Model {
         }
     }
 
+    /// Decodes all pixels of a picture to draw on them.
+    package func drawable(
+        _ image: EncodedImage, options: PredictionOptions
+    ) async throws(InferenceError) -> HeldPicture {
+        try await hold(image, isWhole: true, drawing: true, options: options).picture
+    }
+
     /// Bytes of each pixel that are held: red, green, blue, opacity; for a picture that is drawn on, also a copy and
     /// its encoded form.
     private static let bytesKept = 4, bytesDrawn = 12

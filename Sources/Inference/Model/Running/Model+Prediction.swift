@@ -132,6 +132,10 @@ extension Model {
         of image: EncodedImage, top: Int, threshold: Float = 0, options: PredictionOptions = PredictionOptions(),
         slot: Slot? = nil
     ) async throws(InferenceError) -> ClassificationResult {
+        if let head = patchHead(nil) {
+            return try await classification(
+                of: image, top: top, threshold: threshold, options: options, slot: slot, head: head)
+        }
         let reader = try classificationReader(top: top, threshold: threshold)
         return try await classification(of: image, by: reader, options: options, slot: slot)
     }
