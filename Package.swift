@@ -169,7 +169,7 @@ let package = Package(
             dependencies: [
                 "Bundles", "ConfinedDecoding", "CoreMLImport", "CoreMLReferee", "EngineAPI", "EngineImporters",
                 "Engines", "FileFormats", "FlowControl", "ImagePipeline", "JSON", "Observations", "Rollout",
-                "SystemSupport", "Teaching",
+                "SystemSupport", "Teaching", "Tokenizers",
             ],
             swiftSettings: strict),
         // The models of folders, and their versions.

@@ -5,7 +5,7 @@ package import FileFormats
 package enum ONNXReader {
     // Field numbers of ModelProto, GraphProto, NodeProto, StringStringEntryProto and ValueInfoProto.
     private static let modelGraph = 7, modelProperties = 14
-    private static let graphNode = 1, graphOutput = 12
+    private static let graphNode = 1, graphInput = 11, graphOutput = 12
     private static let nodeInput = 1, nodeOutput = 2, nodeOperator = 4, nodeDomain = 7
     private static let maximumNodes = 200_000, maximumProperties = 1_000
 
@@ -47,6 +47,44 @@ package enum ONNXReader {
             }
         } catch {
             return nil
+        }
+        return nil
+    }
+
+    /// The names of the inputs and outputs of a model's graph; nil if the file cannot be read. Parameters that old
+    /// files list among the inputs are among them.
+    package static func ports(_ source: ByteSource) -> (inputs: [String], outputs: [String])? {
+        var ports = (inputs: [String](), outputs: [String]())
+        do throws(FormatError) {
+            var walk = ProtobufWalk(source, 0..<source.count)
+            while let field = try walk.next() {
+                guard field.number == modelGraph, case .bytes(let graph) = field.value else { continue }
+                var inner = ProtobufWalk(source, graph)
+                while let field = try inner.next() {
+                    guard field.number == graphInput || field.number == graphOutput,
+                        case .bytes(let port) = field.value,
+                        let name = try name(port, source)
+                    else { continue }
+                    if field.number == graphInput {
+                        if ports.inputs.count < maximumPorts { ports.inputs.append(name) }
+                    } else if ports.outputs.count < maximumPorts {
+                        ports.outputs.append(name)
+                    }
+                }
+            }
+        } catch {
+            return nil
+        }
+        return ports
+    }
+
+    private static let maximumPorts = 100_000
+
+    /// ValueInfoProto: name = 1.
+    private static func name(_ port: Range<Int>, _ source: ByteSource) throws(FormatError) -> String? {
+        var walk = ProtobufWalk(source, port)
+        while let field = try walk.next() {
+            if field.number == 1, case .bytes(let name) = field.value { return try text(name, source) }
         }
         return nil
     }

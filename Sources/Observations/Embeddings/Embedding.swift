@@ -13,21 +13,53 @@ package enum EmbeddingNormalization: String, Sendable, CaseIterable {
     }
 }
 
+/// From the cosines of an embedding with the vectors of classes to confidences.
+package struct SimilarityScoring: Sendable, Hashable {
+    /// The factor of cosines: e to the power of CLIP's `logit_scale`, usually 100.
+    package var scale: Float
+    /// The number that is added to scaled cosines.
+    package var bias: Float
+    package var activation: Activation
+
+    package enum Activation: Sendable, Hashable {
+        /// The confidences of all classes add up to 1 (CLIP).
+        case softmax
+        /// Each class has its own confidence (SigLIP).
+        case sigmoid
+    }
+
+    package init(scale: Float, bias: Float = 0, activation: Activation = .softmax) {
+        (self.scale, self.bias, self.activation) = (scale, bias, activation)
+    }
+
+    /// The confidences of cosines.
+    package func confidences(_ similarities: [Float]) -> [Float] {
+        let scores = similarities.map { scale * $0 + bias }
+        switch activation {
+        case .sigmoid: return scores.map(ScoreScan.sigmoid)
+        case .softmax:
+            let highest = scores.max() ?? 0
+            let powers = scores.map { ScoreScan.exponential($0 - highest) }
+            let sum = powers.reduce(0, +)
+            return powers.map { $0 / sum }
+        }
+    }
+}
+
 /// Zero-shot classification: compares an embedding with the vectors of classes.
 package struct EmbeddingClasses: Sendable {
     /// The length of a vector, and the number of classes.
     package let dimension: Int, count: Int
-    /// The factor of cosines before softmax: e to the power of CLIP's `logit_scale`, usually 100.
-    package let scale: Float
+    private let scoring: SimilarityScoring
     /// The vectors normalized to length 1, concatenated.
     private let vectors: [Float]
 
     /// Classes with these vectors; nil if a vector has length 0, or there are no vectors.
     /// - Parameter vectors: `count * dimension` numbers, class by class, of any length.
-    package init?(vectors: [Float], dimension: Int, scale: Float) {
-        guard dimension > 0, !vectors.isEmpty, vectors.count % dimension == 0, scale.isFinite, scale > 0 else {
-            return nil
-        }
+    package init?(vectors: [Float], dimension: Int, scoring: SimilarityScoring) {
+        guard dimension > 0, !vectors.isEmpty, vectors.count % dimension == 0, scoring.scale.isFinite,
+            scoring.scale > 0, scoring.bias.isFinite
+        else { return nil }
         var normalized: [Float] = []
         normalized.reserveCapacity(vectors.count)
         for start in stride(from: 0, to: vectors.count, by: dimension) {
@@ -36,32 +68,55 @@ package struct EmbeddingClasses: Sendable {
             guard length > 0, length.isFinite else { return nil }
             normalized += vector.map { Float(Double($0) / length) }
         }
-        (self.vectors, self.dimension, self.scale) = (normalized, dimension, scale)
+        (self.vectors, self.dimension, self.scoring) = (normalized, dimension, scoring)
         count = normalized.count / dimension
     }
 
-    /// The probability of each class: softmax of `scale` times the cosine. All are 0 if the embedding has no direction.
-    /// Nil if a number is not finite.
+    /// Classes with the softmax of scaled cosines.
+    package init?(vectors: [Float], dimension: Int, scale: Float) {
+        self.init(vectors: vectors, dimension: dimension, scoring: SimilarityScoring(scale: scale))
+    }
+
+    /// The mean of vectors brought to length 1, which a class with several prompts is compared by.
+    package static func mean(_ vectors: [[Float]]) -> [Float] {
+        guard let first = vectors.first, vectors.count > 1 else { return vectors.first ?? [] }
+        var sum = [Double](repeating: 0, count: first.count)
+        for vector in vectors {
+            let length = vector.reduce(0.0) { $0 + Double($1) * Double($1) }.squareRoot()
+            guard length > 0 else { continue }
+            for (index, number) in vector.enumerated() where index < sum.count { sum[index] += Double(number) / length }
+        }
+        let length = sum.reduce(0.0) { $0 + $1 * $1 }.squareRoot()
+        return sum.map { Float(length > 0 ? $0 / length : 0) }
+    }
+
+    /// The cosine of an embedding with each class; an empty list if the embedding has no direction. Nil if a number is
+    /// not finite.
     /// - Parameter embedding: `dimension` numbers, of any length.
-    package func probabilities(_ embedding: UnsafeBufferPointer<Float>) -> [Float]? {
-        var result = [Float](repeating: 0, count: count)
-        guard embedding.count == dimension else { return result }
+    package func similarities(_ embedding: UnsafeBufferPointer<Float>) -> [Float]? {
+        guard embedding.count == dimension else { return [] }
         let length = embedding.reduce(0.0) { $0 + Double($1) * Double($1) }.squareRoot()
         guard length.isFinite else { return nil }
-        guard length > 0 else { return result }
-        vectors.withUnsafeBufferPointer { vectors in
-            for index in 0..<count {
+        guard length > 0 else { return [] }
+        return vectors.withUnsafeBufferPointer { vectors in
+            (0..<count).map { index in
                 var sum = 0.0
                 for element in 0..<dimension {
                     sum += Double(vectors[index &* dimension &+ element]) * Double(embedding[element])
                 }
-                result[index] = scale * Float(sum / length)
+                return Float(sum / length)
             }
         }
-        let highest = result.max() ?? 0
-        for index in result.indices { result[index] = ScoreScan.exponential(result[index] - highest) }
-        let sum = result.reduce(0, +)
-        for index in result.indices { result[index] /= sum }
-        return result
+    }
+
+    /// The confidence of each class. All are 0 if the embedding has no direction.
+    /// - Parameter similarities: those of ``similarities(_:)``.
+    package func confidences(_ similarities: [Float]) -> [Float] {
+        similarities.isEmpty ? [Float](repeating: 0, count: count) : scoring.confidences(similarities)
+    }
+
+    /// The confidence of each class: ``confidences(_:)`` of ``similarities(_:)``. Nil if a number is not finite.
+    package func probabilities(_ embedding: UnsafeBufferPointer<Float>) -> [Float]? {
+        similarities(embedding).map(confidences)
     }
 }

@@ -135,6 +135,7 @@ package struct BundleLayout: Sendable {
     /// True if a model folder with these names is itself a bundle, as it was downloaded.
     package static func isBundle(names: [String], folder: String, files: FolderReader) -> Bool {
         if ReaderFolder(folder, files: files).isWhole(names) { return true }
+        if WordsFolder(folder, files: files).isRecognized(names) { return true }
         return sources.contains(where: names.contains)
             && BundleLayout(names: names, folder: folder, files: files) != nil
     }

@@ -15,14 +15,17 @@ package struct ModelBundle: Sendable {
     package let name: String
     /// The parsed `model.json`; nil for a bare file.
     package private(set) var manifest: ModelManifest?
-    /// The model file; of a reader, that of its recognizer.
+    /// The model file; of a reader, that of its recognizer; of a model for pictures and texts, that of its picture
+    /// side.
     package private(set) var source: ModelSource
     /// The metadata of the model file and the files next to it; nil if the bundle has a model.json, or is a reader.
-    package let facts: GatheredFacts?
+    package private(set) var facts: GatheredFacts?
     /// The networks of a reader of text; nil for other bundles.
     package let reader: ReaderDescription?
-    /// The network that ``source`` is, of a reader; nil for a whole bundle.
-    package private(set) var part: ReaderPart?
+    /// The networks of a model that embeds texts; nil for other bundles.
+    package let words: WordsDescription?
+    /// The network that ``source`` is, of a bundle with several; nil for a whole bundle.
+    package private(set) var part: BundlePart?
     /// The state of the files before they were read.
     package let stamp: BundleStamp
 
@@ -104,14 +107,24 @@ package struct ModelBundle: Sendable {
                 switch ReaderFolder(path).search(names) {
                 case .found(let found):
                     (manifest, facts, reader) = (nil, nil, found)
+                    words = nil
                     source = ModelSource(path: path + "/" + found.read.file)
                     self.stamp = stamp
                     return
                 case .problem(let problem): throw .invalidBundle(name: name, problems: [problem])
                 case .none: break
                 }
+                switch WordsFolder(path).search(names) {
+                case .found(let found):
+                    (manifest, facts, reader, words) = (nil, nil, nil, found)
+                    source = ModelSource(path: path + "/" + found.mainFile)
+                    self.stamp = stamp
+                    return
+                case .problem(let problem): throw .invalidBundle(name: name, problems: [problem])
+                case .none: break
+                }
             }
-            reader = nil
+            (reader, words) = (nil, nil)
             let layout = isFolder && !isModelFolder ? BundleLayout(folder: path) : nil
             let isBare = isFolder ? isModelFolder || Self.isSavedModel(path) : Self.isModelFile(path)
             if layout != nil || isBare {
@@ -161,10 +174,12 @@ package struct ModelBundle: Sendable {
                 }
             },
             locate: { Self.locate($0, jsonPath: $1, bundle: path, problems: problems) },
-            reader: { ReaderParser(object: $0, folder: ReaderFolder(path)).parse() })
+            reader: { ReaderParser(object: $0, folder: ReaderFolder(path)).parse() },
+            words: { Self.words(in: path, problems) })
         let manifest = parser.parse(tree.value)
         var file = manifest.file
         if let reader = manifest.reader { file = reader.read.file }
+        if let words = manifest.words { file = words.mainFile }
         if !file.isEmpty, manifest.pipeline == nil {
             // A SavedModel may be named by its folder or by the file in it.
             if file == "saved_model.pb" { file = "" }
@@ -175,19 +190,44 @@ package struct ModelBundle: Sendable {
         }
         guard problems.problems.isEmpty else { throw .invalidBundle(name: name, problems: problems.problems) }
         self.manifest = manifest
-        reader = manifest.reader
+        (reader, words) = (manifest.reader, manifest.words)
         facts = nil
         source = ModelSource(path: file.isEmpty ? path : path + "/" + file)
         self.stamp = stamp
     }
 
-    /// One network of a reader as a bundle of its own, which has no model.json.
-    package func network(_ part: ReaderPart) -> ModelBundle {
+    /// One network of a bundle with several as a bundle of its own, which has no model.json. Blocks.
+    package func network(_ part: BundlePart) -> ModelBundle {
         var network = self
         network.part = part
         network.manifest = nil
-        if let file = reader?[part]?.file { network.source = ModelSource(path: path + "/" + file) }
+        let file =
+            switch part {
+            case .reader(let part): reader?[part]?.file
+            case .words(let part): words?[part]
+            }
+        guard let file else { return network }
+        network.source = ModelSource(path: path + "/" + file)
+        if part == .words(.pictures) {
+            network.facts = GatheredFacts(
+                model: network.source.path, folder: path, layout: BundleLayout(around: path))
+        }
         return network
+    }
+
+    /// The settings of its networks; nil if model.json states none.
+    package var runtime: ModelRuntime? { reader?.runtime ?? words?.runtime ?? manifest?.runtime }
+
+    /// The published files of a model that embeds texts; nil without them, or with a problem.
+    private static func words(in path: String, _ problems: ProblemList) -> WordsDescription? {
+        guard let names = try? FolderReader.disk.names(path) else { return nil }
+        switch WordsFolder(path).search(names) {
+        case .found(let words): return words
+        case .problem(let problem):
+            problems.add(problem.path, problem.reason)
+            return nil
+        case .none: return nil
+        }
     }
 
     /// The reason model.json cannot be read.

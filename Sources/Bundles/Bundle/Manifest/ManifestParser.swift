@@ -16,7 +16,10 @@ package struct ManifestParser {
     package let locate: (_ file: String, _ path: String) -> String?
     /// Reads `reader`, completed by the bundle's files; nil if a network is missing.
     package let reader: (ManifestObject) -> ReaderDescription?
+    /// Reads the published files of a model that embeds texts; nil without them, or with a problem.
+    package let words: () -> WordsDescription?
 
+    // Wide: the readers of a bundle's other files.
     package init(
         problems: ProblemList, trains: Bool = false,
         labels: @escaping (_ file: String, _ path: String) -> [String]?,
@@ -25,7 +28,8 @@ package struct ManifestParser {
         reader: @escaping (ManifestObject) -> ReaderDescription? = { object in
             object.problems.add(object.path, "is a reader, which cannot be trained")
             return nil
-        }
+        },
+        words: @escaping () -> WordsDescription? = { nil }
     ) {
         self.problems = problems
         self.trains = trains
@@ -33,6 +37,7 @@ package struct ManifestParser {
         self.contents = contents
         self.locate = locate
         self.reader = reader
+        self.words = words
     }
 
     package func parse(_ value: JSONValue) -> ModelManifest {
@@ -65,6 +70,10 @@ package struct ManifestParser {
         } else if let reader = root.object("reader") {
             manifest.reader = self.reader(reader)
             parseRest(ofReader: root, into: &manifest)
+            return manifest
+        } else if !root.has("model"), let words = foundWords(root) {
+            manifest.words = words
+            parseRest(ofWords: root, into: &manifest)
             return manifest
         } else if let model = root.object("model") {
             parseModel(model, into: &manifest)
@@ -105,6 +114,40 @@ package struct ManifestParser {
         // Readers compute in 32-bit floats unless model.json says otherwise.
         manifest.runtime.precision = manifest.runtime.precision ?? .float32
         manifest.reader?.runtime = manifest.runtime
+        if let golden = root.object("golden") { manifest.goldenAgreement = parseGolden(golden) }
+        root.refuseUnknownKeys()
+    }
+
+    /// The model that embeds texts, if model.json names no other one; a problem for `zero_shot` in a
+    /// folder without such a model.
+    private func foundWords(_ root: ManifestObject) -> WordsDescription? {
+        let before = problems.problems.count
+        if let words = words() { return words }
+        if root.has("zero_shot"), problems.problems.count == before {
+            problems.add(
+                "zero_shot",
+                "is for a folder with a model for pictures and texts, as published: \(WordsDescription.tokenizerFile) and "
+                    + "vision_model.onnx with text_model.onnx, or one model.onnx that takes both")
+        }
+        return nil
+    }
+
+    /// Reads the part of model.json that belongs to a model that embeds texts; the rest is read from its files.
+    private func parseRest(ofWords root: ManifestObject, into manifest: inout ModelManifest) {
+        for key in ["inputs", "outputs", "placeholders"] where root.has(key) {
+            problems.add(key, "does not go with the published files of a model for texts, which state it")
+        }
+        if let zeroShot = root.object("zero_shot") {
+            if manifest.words?.takesPictures == false {
+                problems.add("zero_shot", "is for a model that takes pictures: this one embeds texts alone")
+            }
+            if var own = manifest.words?.zeroShot {
+                WordsParser(object: zeroShot).apply(to: &own)
+                manifest.words?.zeroShot = own
+            }
+        }
+        if let runtime = root.object("runtime") { manifest.runtime = parseRuntime(runtime) }
+        manifest.words?.runtime = manifest.runtime
         if let golden = root.object("golden") { manifest.goldenAgreement = parseGolden(golden) }
         root.refuseUnknownKeys()
     }

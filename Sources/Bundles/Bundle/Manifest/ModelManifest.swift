@@ -21,6 +21,8 @@ package struct ModelManifest: Sendable {
     package var pipeline: PipelineDescription?
     /// The networks if the bundle is a reader of text; nil for other models.
     package var reader: ReaderDescription?
+    /// The networks if the bundle embeds texts; nil for other models.
+    package var words: WordsDescription?
     package var options: JSONValue?
     /// The undecided entries of model.json (`$decide`), each with its path.
     package var undecided: [String] = []

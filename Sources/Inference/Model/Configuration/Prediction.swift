@@ -129,6 +129,10 @@ public struct Classification: Sendable, Hashable {
     /// The confidence: the value of the output after `dequantize` and `activation`; see
     /// ``ClassificationResult/areConfidences``.
     public let confidence: Float
+    /// The cosine of the picture's vector and that of the label; nil for classes that are no embedded texts.
+    public var similarity: Float?
+    /// True if the label with its prompt was longer than the model's longest text, so that its end was left out.
+    public var isTruncated = false
 
     /// A class and its confidence.
     public init(index: Int, label: String, confidence: Float) {

@@ -19,6 +19,7 @@ struct LoadAttempt {
         while true {
             var attempt = try LoadAttempt(plan)
             if plan.part == nil, let reader = attempt.bundle.reader { return .reader(attempt.bundle, reader) }
+            if plan.part == nil, let words = attempt.bundle.words { return .words(attempt.bundle, words) }
             if let loaded = try attempt.run() { return .model(loaded) }
             plan.changeEngine(after: attempt.report, attempt.loadCheck)
         }
@@ -29,6 +30,8 @@ struct LoadAttempt {
         case model(LoadedModel)
         /// The bundle is a reader: each of its networks must be loaded.
         case reader(ModelBundle, ReaderDescription)
+        /// The bundle embeds texts: each of its networks must be loaded.
+        case words(ModelBundle, WordsDescription)
     }
 
     /// Runs the stages in their order.
@@ -60,7 +63,7 @@ struct LoadAttempt {
             let reason = "runs other models of its folder of models: load it by its name from that folder"
             throw .invalidBundle(name: bundle.name, problems: [BundleProblem(path: "pipeline", reason: reason)])
         }
-        configuration = plan.configuration(for: bundle.reader?.runtime ?? bundle.manifest?.runtime)
+        configuration = plan.configuration(for: bundle.runtime)
     }
 
     /// Loads the model in another process first, unless an earlier attempt has.
@@ -215,7 +218,8 @@ struct LoadAttempt {
     /// Compiles the model for several items in one inference, if the bundle requests it.
     private func compileBatches(_ file: CompiledBundle) throws(InferenceError) -> BatchVariant? {
         try BatchVariant(
-            limit: plan.batchLimit(for: bundle.manifest?.runtime), bundle: bundle, plan: file.opened.plan,
+            limit: plan.part == .words(.texts) ? 1 : plan.batchLimit(for: bundle.runtime), bundle: bundle,
+            plan: file.opened.plan,
             engine: file.engine, configuration: configuration,
             instances: configuration.instances ?? file.compiled.optimalRequestCount)
     }

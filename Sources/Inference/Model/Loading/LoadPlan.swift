@@ -5,8 +5,8 @@ package struct LoadPlan: Sendable {
     package let path: String
     /// The name and the version to serve it under; nil takes them from the bundle.
     package let name: String?, version: String?
-    /// The network of a reader that is loaded; nil for a model, or the whole reader.
-    let part: ReaderPart?
+    /// The network that is loaded, of a bundle with several; nil for a model, or the whole bundle.
+    let part: BundlePart?
     package private(set) var configuration: ModelConfiguration
     /// The difference between the answers of the batch variant and those of single items; the variant is then left out.
     package private(set) var batchDifference: String?
@@ -28,16 +28,16 @@ package struct LoadPlan: Sendable {
         self.configuration = configuration
     }
 
-    /// The plan for one network of the reader that a plan is for.
-    /// - Parameter isChecked: true if the load check has loaded the whole reader.
-    init(_ plan: LoadPlan, part: ReaderPart, isChecked: Bool) {
+    /// The plan for one network of the bundle that a plan is for.
+    /// - Parameter isChecked: true if the load check has loaded the whole bundle.
+    init(_ plan: LoadPlan, part: BundlePart, isChecked: Bool) {
         self.part = part
         (path, name, version) = (plan.path, plan.name, plan.version)
         configuration = plan.configuration
-        // Those of a reader are answers of all networks together.
+        // Those of the bundle are answers of all networks together.
         configuration.comparesGoldens = false
-        // Pages and lines have any size.
-        configuration.engineRequest.savesMemory = true
+        // Pages, lines and texts have any size.
+        configuration.engineRequest.savesMemory = part != .words(.pictures)
         if isChecked { configuration.loadCheck = nil }
     }
 

@@ -27,6 +27,7 @@ extension Model {
             switch try await attempt(plan) {
             case .served(let model): return model
             case .reader(let bundle, let reader): return try await load(bundle, reader, plan)
+            case .words(let bundle, let words): return try await load(bundle, words, plan)
             // The model that differs is released by now.
             case .differs(let difference, let report): try plan.avoid(difference, in: report)
             }
@@ -36,6 +37,7 @@ extension Model {
     private enum Compared {
         case served(Model)
         case reader(ModelBundle, ReaderDescription)
+        case words(ModelBundle, WordsDescription)
         /// The answers of the model's streams or batches differ, with the report of its load.
         case differs(StreamDifference, LoadReport)
     }
@@ -71,6 +73,7 @@ extension Model {
         switch result {
         case .model(let model): loaded = model
         case .reader(let bundle, let reader): return .reader(bundle, reader)
+        case .words(let bundle, let words): return .words(bundle, words)
         }
         let model = loaded.model
         try await model.warmUp(loaded.warmUp)

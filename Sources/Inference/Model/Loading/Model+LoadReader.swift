@@ -10,7 +10,7 @@ extension Model {
     ) async throws(InferenceError) -> Model {
         var models: [ReaderPart: Model] = [:], report = LoadReport()
         for part in description.parts {
-            let model = try await load(LoadPlan(plan, part: part, isChecked: !models.isEmpty))
+            let model = try await load(LoadPlan(plan, part: .reader(part), isChecked: !models.isEmpty))
             if models.isEmpty { report = model.loadReport } else { report.add(part: model.loadReport) }
             models[part] = model
         }
@@ -71,8 +71,8 @@ extension EncodedImage {
 }
 
 extension LoadReport {
-    /// Adds the times and the advice of another network of a reader.
-    fileprivate mutating func add(part: LoadReport) {
+    /// Adds the times and the advice of another network of a bundle.
+    mutating func add(part: LoadReport) {
         read &+= part.read
         compile &+= part.compile
         warmUp &+= part.warmUp
@@ -80,7 +80,7 @@ extension LoadReport {
         engineComparison &+= part.engineComparison
         isCached = isCached && part.isCached
         advice += part.advice.filter { !advice.contains($0) }
-        // The reader is confirmed if all its networks are.
+        // The bundle is confirmed if all its networks are.
         if confirmation.by != nil, part.confirmation.by == nil { confirmation = part.confirmation }
     }
 }

@@ -21,9 +21,10 @@ struct OpenedBundle {
         _ bundle: ModelBundle, _ model: OpenedModel, _ configuration: ModelConfiguration, isNumbered: Bool
     ) throws(InferenceError) {
         let planner = ModelPlanner(file: model.file, limits: configuration.imageLimits)
-        let derived = bundle.facts.map { Self.derived($0, from: bundle, model.file) }
-        let network = bundle.part.flatMap { part in
-            bundle.reader?.manifest(
+        let derived = bundle.facts.map { Self.derived($0, from: bundle, model.file, planner.problems) }
+        var network: ModelManifest?
+        if case .reader(let part)? = bundle.part {
+            network = bundle.reader?.manifest(
                 of: part, inputs: model.file.inputs, outputs: model.file.outputs, problems: planner.problems)
         }
         try planner.problems.throwAny(of: bundle)
@@ -45,13 +46,14 @@ struct OpenedBundle {
 
     /// The description of a bundle without model.json.
     private static func derived(
-        _ facts: GatheredFacts, from bundle: ModelBundle, _ file: any ModelFile
+        _ facts: GatheredFacts, from bundle: ModelBundle, _ file: any ModelFile, _ problems: ProblemList
     ) -> FactPlanner.Result {
         let path = bundle.source.path
-        return FactPlanner(
+        let planner = FactPlanner(
             facts: facts, inputs: file.inputs, outputs: file.outputs,
-            file: ModelBundle.isSavedModel(path) ? "saved_model.pb" : FilePath.name(of: path) ?? "", name: bundle.name
-        ).plan()
+            file: ModelBundle.isSavedModel(path) ? "saved_model.pb" : FilePath.name(of: path) ?? "", name: bundle.name)
+        guard bundle.part == .words(.pictures), let words = bundle.words else { return planner.plan() }
+        return planner.plan(pictureSideOf: words, problems: problems)
     }
 
     /// The folder that contains a version's goldens: the bundle, or the numbered folder that contains a bare model

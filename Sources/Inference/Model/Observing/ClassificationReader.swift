@@ -14,8 +14,13 @@ struct ClassificationReader: Sendable {
         /// The error for an answer without a picture.
         let noImage: InferenceError
         let watch: ScoreWatch
+        /// For each label true if its text was cut; empty if the labels are not embedded texts.
+        let areTruncated: [Bool]
 
-        init(_ source: Source, _ labels: [String], noImage: InferenceError, watch: ScoreWatch) {
+        init(
+            _ source: Source, _ labels: [String], areTruncated: [Bool] = [], noImage: InferenceError, watch: ScoreWatch
+        ) {
+            self.areTruncated = areTruncated
             self.source = source
             self.labels = labels
             self.noImage = noImage
@@ -41,6 +46,8 @@ struct ClassificationReader: Sendable {
     /// The best classes of an output.
     private struct Best {
         var classes: [(index: Int, score: Float)] = []
+        /// The cosines of all classes; empty if the classes are no vectors.
+        var similarities: [Float] = []
         var areConfidences = true
         var taught: TaughtMark?
     }
@@ -53,9 +60,15 @@ struct ClassificationReader: Sendable {
         let labels = classes.labels
         return ClassificationResult(
             classifications: best.classes.map { entry in
-                Classification(
+                var classification = Classification(
                     index: entry.index, label: entry.index < labels.count ? labels[entry.index] : "",
                     confidence: entry.score)
+                guard classes.areTruncated.indices.contains(entry.index) else { return classification }
+                classification.isTruncated = classes.areTruncated[entry.index]
+                if best.similarities.indices.contains(entry.index) {
+                    classification.similarity = best.similarities[entry.index]
+                }
+                return classification
             },
             image: image, times: times, areConfidences: best.areConfidences, taught: best.taught)
     }
@@ -76,10 +89,10 @@ struct ClassificationReader: Sendable {
             let vector = try plan.withEmbedding(of: outputs) { (decoder, tensor) throws(ObservationError) in
                 try decoder.vector(tensor)
             }
-            guard let scores = (vector ?? []).withUnsafeBufferPointer(classes.probabilities),
-                let best = select(scores, true)
+            guard let similarities = (vector ?? []).withUnsafeBufferPointer(classes.similarities),
+                let best = select(classes.confidences(similarities), true)
             else { throw .notNumbers(plan.output.name) }
-            return Best(classes: best)
+            return Best(classes: best, similarities: similarities)
         case .taught(let plan, let head):
             let embedding = try plan.withEmbedding(of: outputs) { (decoder, tensor) throws(ObservationError) in
                 try decoder.embedding(tensor)

@@ -17,19 +17,22 @@ extension Model {
 
     /// Classifies at most ``batchLimit`` pictures in one inference; only one without the batch variant. The failure of
     /// one picture does not affect the others. All of them share one slot.
-    /// - Parameter head: taught classes that replace the model's own, for a model that computes embeddings.
+    /// - Parameters:
+    ///   - head: taught classes that replace the model's own, for a model that computes embeddings.
+    ///   - labels: the labels of the request, of ``classes(of:prompts:options:)`` of this model; they replace all
+    ///     others.
     package func classifications(
         of images: [EncodedImage], top: Int, threshold: Float, options: PredictionOptions, slot: Slot,
-        head: TaughtClassifier? = nil
+        head: TaughtClassifier? = nil, labels: LabelClasses? = nil
     ) async -> [Result<ClassificationResult, InferenceError>] {
         if let head = patchHead(head) {
             return await classifications(of: images, byPatches: head, options: options, slot: slot)
         }
         return await results(of: images) { (image) throws(InferenceError) in
-            let reader = try classificationReader(top: top, threshold: threshold, head: head)
+            let reader = try classificationReader(top: top, threshold: threshold, head: head, labels: labels)
             return try await classification(of: image, by: reader, options: options, slot: slot)
         } together: { () throws(InferenceError) in
-            let reader = try classificationReader(top: top, threshold: threshold, head: head)
+            let reader = try classificationReader(top: top, threshold: threshold, head: head, labels: labels)
             return try await runTogether(images.count, options: options, slot: slot) {
                 (item, input) throws(InferenceError) in
                 input.isPicture ? .image(images[item]) : nil

@@ -3,12 +3,14 @@ package import Teaching
 
 extension Model {
     /// Creates the reader of a request's classes.
-    /// - Parameter head: taught classes that replace the model's own, for a model that computes embeddings.
+    /// - Parameters:
+    ///   - head: taught classes that replace the model's own, for a model that computes embeddings.
+    ///   - labels: those of the request, which replace all others.
     /// - Throws: if the model is not an image classifier.
     func classificationReader(
-        top: Int, threshold: Float, head: TaughtClassifier? = nil
+        top: Int, threshold: Float, head: TaughtClassifier? = nil, labels: LabelClasses? = nil
     ) throws(InferenceError) -> ClassificationReader {
-        guard let classes = head.map(taughtClasses) ?? builtInClasses else {
+        guard let classes = labels?.classes ?? head.map(taughtClasses) ?? builtInClasses else {
             throw .unsupported(
                 model: description.name,
                 reason: "has no output with \(head == nil ? "labels" : "an embedding"): \(abilities)")
@@ -18,7 +20,7 @@ extension Model {
     }
 
     /// The error for an answer without a picture.
-    private var noImage: InferenceError { .noImage(of: description.name, reasonForTensors) }
+    var noImage: InferenceError { .noImage(of: description.name, reasonForTensors) }
 
     /// A model's own classes; nil if it has none of its own.
     static func classes(

@@ -8,8 +8,19 @@ extension Model {
     package var abilities: String {
         if pipeline != nil { return "it is a pipeline, and answers /detect" }
         if reader != nil { return "it is a reader of text, and answers /read" }
-        let routes = tasks.map { "/\($0.rawValue)" } + (isImageClassifier ? ["/classify"] : []) + ["/predict"]
+        let texts =
+            words == nil
+            ? [] : [words?.description.takesPictures == true ? "/embed for texts, too" : "/embed for texts"]
+        let labels = takesLabels && !isImageClassifier ? ["/classify with labels of the request"] : []
+        let routes =
+            tasks.map { "/\($0.rawValue)" } + texts + (isImageClassifier ? ["/classify"] : labels)
+            + (hasTensors ? ["/predict"] : [])
         return "it answers " + routes.joined(separator: ", ") + (provenance?.explanation.map { "; \($0)" } ?? "")
+    }
+
+    /// True if `predict` and `/v2` answer: it is one network, or a classifier by labels of its own.
+    package var hasTensors: Bool {
+        pipeline == nil && reader == nil && (words?.description.takesPictures != true || isImageClassifier)
     }
 
     /// The description of its output for a task; nil if it does not perform the task.

@@ -75,16 +75,17 @@ public final class Model: Sendable {
     package let pipeline: Pipeline?
     /// The networks of a reader of text; nil for other models, and for a recognizer without a detector.
     package let reader: Reader?
+    /// The text side of a model that embeds texts; nil for other models.
+    package let words: Words?
     /// The number of pipelines that keep this model: it is not idle while a pipeline does.
     let pipelines = Atomic<Int>(0)
 
-    // Wide: what differs between models, and between a model, a pipeline and a reader.
+    // Wide: what differs between models, and between a model, a pipeline, a reader and a model that embeds texts.
     init(
         _ description: ModelDescription, bundle: ModelBundle, options: JSONValue?, provenance: ModelProvenance? = nil,
         resources: ModelResources, observations: [ObservationPlan], batch: BatchVariant? = nil,
         singleStream: SingleStreamVariant.Recipe? = nil, pipeline: Pipeline? = nil, reader: Reader? = nil,
-        configuration: ModelConfiguration,
-        loadReport: LoadReport
+        words: Words? = nil, configuration: ModelConfiguration, loadReport: LoadReport
     ) {
         self.description = description
         self.options = options
@@ -95,6 +96,7 @@ public final class Model: Sendable {
         self.singleStream = SingleStreamSlot(singleStream, conditions: configuration.singleStream.conditions)
         self.pipeline = pipeline
         self.reader = reader
+        self.words = words
         self.configuration = configuration
         path = bundle.path
         stamp = bundle.stamp
@@ -109,16 +111,21 @@ public final class Model: Sendable {
     public var idleTime: Duration {
         let state = limiter.snapshot
         guard state.inFlight == 0, state.waiting == 0, pipelines.load(ordering: .relaxed) == 0 else { return .zero }
+        if let texts = words?.textModel.limiter.snapshot, texts.inFlight > 0 || texts.waiting > 0 { return .zero }
         return MonotonicInstant.now - MonotonicInstant(nanoseconds: lastUse.load(ordering: .relaxed))
     }
 
     /// The time when the last prediction ended, or the model was loaded.
     package var lastActivity: MonotonicInstant { MonotonicInstant(nanoseconds: lastUse.load(ordering: .relaxed)) }
 
+    /// Notes that it was used now.
+    func used() { lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed) }
+
     /// Releases the tensors that are kept for the next predictions. Call it when no predictions arrive.
     package func releaseMemory() {
         tensors.releaseAll()
         for (_, model) in reader?.models ?? [] { model.releaseMemory() }
+        words?.textModel.releaseMemory()
     }
 }
 
