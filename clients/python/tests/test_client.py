@@ -324,6 +324,60 @@ class TaughtTests(unittest.TestCase):
         self.assertEqual((taught.classes[0].label, result.classifications[0].label), ("seven", "seven"))
 
 
+WORDS = ROOT.parent / "shared/data/words"
+
+
+@unittest.skipUnless(WORDS.is_dir(), "the shared data is not there (../shared/data/words)")
+class WordsTests(unittest.TestCase):
+    """Texts and labels; the expected values are those of ONNX Runtime and NumPy."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cases = json.loads((WORDS / "cases.json").read_text())
+        cls.server = support.daemon(*(f"--model={name}={WORDS}/models/{name}" for name in ("clip-split", "sentence-mean")), "--max-batch=3")
+        cls.url = cls.server.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__(None, None, None)
+
+    def test_texts_alone_and_in_lists_have_the_expected_vectors(self):
+        cases = [case for case in self.cases["texts"] if case["model"] == "clip-split"]
+        sentences = [case for case in self.cases["sentences"] if case["model"] == "sentence-mean"]
+        self.assertGreater(len(cases), 3)
+        with Client(self.url) as client:
+            for model, own, key in (("clip-split", cases, "embedding_of_length_1"), ("sentence-mean", sentences, "embedding")):
+                # Longer than max_batch.
+                results = client.embed(text=[case["text"] for case in own], model=model)
+                for case, result in zip(own, results):
+                    numpy.testing.assert_allclose(result.embedding, case[key], atol=1e-4)
+                    self.assertEqual((result.tokens, result.truncated, result.model), (case["tokens"], case["truncated"], model))
+                    if case["text"]:
+                        alone = client.embed(text=case["text"], model=model)
+                        numpy.testing.assert_allclose(alone.embedding, result.embedding, atol=1e-5)
+            with self.assertRaises(OcelliError) as caught:
+                client.classify(SEVEN, labels=["a"], model="sentence-mean")
+            self.assertEqual((caught.exception.status, caught.exception.code), (400, "invalid_input"))
+
+    def test_labels_may_have_commas_and_have_the_expected_similarities(self):
+        cases = [case for case in self.cases["classify"] if case["model"] == "clip-split"]
+        self.assertTrue(any("," in label for case in cases for label in case["labels"]))
+
+        async def ask(case):
+            async with AsyncClient(self.url) as client:
+                picture = WORDS / "pictures" / case["picture"]
+                return await client.classify(
+                    picture, labels=case["labels"], prompt=case["prompt"], model="clip-split", top=len(case["labels"]))
+
+        for case in cases:
+            found = asyncio.run(ask(case)).classifications
+            self.assertEqual(sorted(one.index for one in found), list(range(len(case["labels"]))))
+            for one in found:
+                self.assertEqual(one.label, case["labels"][one.index])
+                self.assertAlmostEqual(one.similarity, case["similarity"][one.index], delta=1e-4)
+                self.assertAlmostEqual(one.confidence, case["confidence"][one.index], delta=1e-3)
+
+
 class PixelTests(unittest.TestCase):
     """Masks, written here by the definitions of their formats."""
 

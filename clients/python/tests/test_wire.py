@@ -1,8 +1,12 @@
 """The client with servers that answer late, wrongly, in pieces or not at all."""
 import asyncio
+import base64
+import email
 import json
 import os
+import re
 import socket
+import struct
 import tempfile
 import threading
 import time
@@ -284,6 +288,126 @@ class ReadTests(unittest.TestCase):
         row = _tables.KINDS["read"].values(_results.read(self.ANSWER))["lines"][1]
         self.assertEqual((row["text"], row["box"]["height"], row["points"][3]), ("B", 7.5, {"x": 4.0, "y": 8.5}))
         self.assertEqual(list(_tables.columns("read")), ["text", "lines", "error"])
+
+
+class TextTests(unittest.TestCase):
+    """By the contract: a server that answers as `/v1/embed` and `/v1/classify` do for texts and labels."""
+
+    HEAD = {"model": "clip", "version": "1", "request_id": "r", "timing_ms": {"total": 1.5}}
+
+    @staticmethod
+    def vector(*values, **members):
+        """An embedding as JSON has it, by the standard library."""
+        return {"embedding": {"b64": base64.b64encode(struct.pack(f"<{len(values)}f", *values)).decode()}, "dimension": len(values), **members}
+
+    def both(self, answers, ask):
+        """What `Client` and `AsyncClient` return, and the requests that both sent."""
+        sent, found = [], []
+        with Scripted(answering(*answers)) as server, Client(server.url) as client:
+            found.append(ask(client))
+            sent.append(server.requests)
+
+        async def later(url):
+            async with AsyncClient(url) as client:
+                return await ask(client)
+
+        with Scripted(answering(*answers)) as server:
+            found.append(asyncio.run(later(server.url)))
+            sent.append(server.requests)
+        self.assertEqual([body for _, body in sent[0]], [body for _, body in sent[1]])
+        return found, sent[0]
+
+    def test_a_text_is_the_body_and_its_tokens_are_in_the_result(self):
+        good = answer(json.dumps({**self.HEAD, **self.vector(0.25, -0.5, tokens=4, truncated=True)}).encode())
+        found, requests = self.both([good], lambda client: client.embed(text="a cat, \u732b", model="clip"))
+        for result in found:
+            self.assertEqual((result.embedding.tolist(), result.embedding.dtype.name), ([0.25, -0.5], "float32"))
+            self.assertEqual((result.tokens, result.truncated, result.image, result.model), (4, True, None, "clip"))
+        head, body = requests[0]
+        self.assertEqual(head.split(" HTTP")[0], "POST /v1/models/clip/embed?encoding=base64")
+        self.assertIn("\r\nContent-Type: text/plain; charset=utf-8\r\n", head + "\r\n")
+        self.assertEqual(body, "a cat, \u732b".encode())
+
+    def test_a_list_of_texts_gives_a_list_in_as_few_requests_as_the_limits_allow(self):
+        def page(*numbers):
+            results = [self.vector(number, tokens=3, truncated=False) for number in numbers]
+            return answer(json.dumps({**self.HEAD, "results": results}).encode())
+
+        texts = ["\u732b", "", "say \"x\"", "b", "c"]
+        long = answer(b'{"error": "\\"texts\\" has more than 2 elements, the limit (max_batch)", "code": "invalid_input"}', "400 Bad Request")
+        for answers, wanted in (
+            ([page(0, 1, 2, 3, 4)], [texts]), ([long, page(0, 1), long, page(2), page(3, 4)], [texts, texts[:2], texts[2:], texts[2:3], texts[3:]])
+        ):
+            found, requests = self.both(answers, lambda client: client.embed(text=texts))
+            self.assertEqual([json.loads(body) for _, body in requests], [{"texts": one} for one in wanted])
+            for results in found:
+                self.assertEqual([float(one.embedding[0]) for one in results], [0, 1, 2, 3, 4])
+                self.assertEqual((results[3].tokens, results[3].truncated, results[3].request_id), (3, False, "r"))
+        with Client("http://127.0.0.1:9") as client:
+            self.assertEqual(client.embed(text=[]), [])
+
+    def test_a_list_of_texts_is_whole_or_an_error(self):
+        bad = answer(b'{"error": "texts[1] has 70000 bytes", "code": "invalid_input", "request_id": "q"}', "400 Bad Request")
+        with Scripted(answering(bad)) as server, Client(server.url) as client:
+            with self.assertRaisesRegex(OcelliError, "70000") as caught:
+                client.embed(text=["a", "b"])
+            self.assertEqual((caught.exception.code, len(server.requests)), ("invalid_input", 1))
+        few = answer(json.dumps({**self.HEAD, "results": [self.vector(1)]}).encode())
+        with Scripted(answering(few)) as server, Client(server.url) as client:
+            with self.assertRaisesRegex(OcelliError, "1 vectors for 2 texts"):
+                client.embed(text=["a", "b"])
+            for wrong in ({}, {"images": b"x", "text": "a"}, {"text": ["a", 7]}):
+                with self.assertRaises(TypeError):
+                    client.embed(**wrong)
+
+    def parts(self, body, head):
+        """The parts of a form, by the standard library."""
+        kind = re.search(r"(?i)content-type: ([^\r]+)", head)[1]
+        form = email.message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode() + body)
+        return [(part.get_param("name", header="content-disposition"), part.get_payload(decode=True)) for part in form.get_payload()]
+
+    def test_labels_are_parts_of_the_form_and_similarities_in_the_result(self):
+        classes = [
+            {"index": 1, "label": "black, white", "confidence": 0.75, "similarity": 0.31},
+            {"index": 0, "label": "Stra\u00dfe", "confidence": 0.25, "similarity": -0.125, "truncated": True}]
+        good = answer(json.dumps({**self.HEAD, "classifications": classes}).encode())
+        with Scripted(answering(good)) as server, Client(server.url) as client:
+            result = client.classify(b"\x89PNG\r\n", labels=["Stra\u00dfe", "black, white"], prompt="a photo of a {}.", top=2)
+            head, body = server.requests[0]
+        self.assertEqual(head.split(" HTTP")[0], "POST /v1/classify?top=2&prompt=a+photo+of+a+%7B%7D.")
+        self.assertEqual(
+            self.parts(body, head), [("image", b"\x89PNG\r\n"), ("label", "Stra\u00dfe".encode()), ("label", b"black, white")])
+        self.assertEqual([(one.label, one.similarity, one.truncated) for one in result.classifications], [
+            ("black, white", 0.31, False), ("Stra\u00dfe", -0.125, True)])
+        with Client("http://127.0.0.1:9") as client:
+            with self.assertRaisesRegex(ValueError, "labels"):
+                client.classify(b"x", labels=[])
+
+    def test_every_part_of_a_long_list_has_the_labels(self):
+        one = {"classifications": [{"index": 0, "label": "a", "confidence": 1, "similarity": 0.5}]}
+        good = answer(json.dumps({**self.HEAD, "results": [one, one]}).encode())
+        last = answer(json.dumps({**self.HEAD, **one}).encode())
+
+        async def ask(url):
+            async with AsyncClient(url) as client:
+                client._limits.parts = 2
+                return await client.classify([b"1", b"2", b"3"], labels="a", model="clip")
+
+        with Scripted(answering(good, last)) as server:
+            results = asyncio.run(ask(server.url))
+            sent = [self.parts(body, head) for head, body in server.requests]
+        self.assertEqual(sent, [[("image", b"1"), ("image", b"2"), ("label", b"a")], [("image", b"3"), ("label", b"a")]])
+        self.assertEqual([result.classifications[0].similarity for result in results], [0.5] * 3)
+
+    def test_search_takes_a_text(self):
+        good = answer(b'{"examples": [{"id": "a1", "label": "bolt", "name": null, "similarity": 0.5}]}')
+        found, requests = self.both([good], lambda client: client.search("parts", text="a bolt", top=3))
+        self.assertEqual([result.examples[0].similarity for result in found], [0.5, 0.5])
+        self.assertEqual((requests[0][0].split(" HTTP")[0], requests[0][1]), ("POST /v1/taught/parts/search?top=3", b"a bolt"))
+        self.assertIn("text/plain; charset=utf-8", requests[0][0])
+        with Client("http://127.0.0.1:9") as client:
+            with self.assertRaisesRegex(TypeError, "neither"):
+                client.search("parts")
 
 
 class TeachTests(unittest.TestCase):

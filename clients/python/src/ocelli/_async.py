@@ -6,7 +6,7 @@ import asyncio
 import os
 import ssl
 from types import TracebackType
-from typing import Any, Iterable, Mapping, Optional, Sequence, TypeVar, Union, overload
+from typing import Any, Iterable, Mapping, Optional, Sequence, TypeVar, Union, cast, overload
 
 from . import _plan, _results
 from ._client import _late
@@ -148,26 +148,26 @@ class AsyncClient:
 
     @overload
     async def classify(  # type: ignore[overload-overlap]
-        self, images: Image, *, model: Optional[str] = None, version: Optional[str] = None, top: Optional[int] = None,
-        threshold: Optional[float] = None, crop: Optional[str] = None,
+        self, images: Image, *, labels: Optional[Sequence[str]] = None, prompt: Optional[str] = None, model: Optional[str] = None,
+        version: Optional[str] = None, top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None,
         orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> ClassifyResult: ...
 
     @overload
     async def classify(
-        self, images: Sequence[Image], *, model: Optional[str] = None, version: Optional[str] = None,
-        top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None, orientation: Orientation = None,
-        timeout: Optional[float] = None,
+        self, images: Sequence[Image], *, labels: Optional[Sequence[str]] = None, prompt: Optional[str] = None,
+        model: Optional[str] = None, version: Optional[str] = None, top: Optional[int] = None, threshold: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> list[Union[ClassifyResult, OcelliError]]: ...
 
     async def classify(
-        self, images: Union[Image, Sequence[Image]], *, model: Optional[str] = None, version: Optional[str] = None,
-        top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None, orientation: Orientation = None,
-        timeout: Optional[float] = None,
+        self, images: Union[Image, Sequence[Image]], *, labels: Optional[Sequence[str]] = None, prompt: Optional[str] = None,
+        model: Optional[str] = None, version: Optional[str] = None, top: Optional[int] = None, threshold: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> Any:
         """As `Client.classify`."""
-        return await self._images(
-            _plan.CLASSIFY, images, model, version, {"top": top, "threshold": threshold, "crop": crop, "orientation": orientation}, timeout)
+        query: Query = {"top": top, "threshold": threshold, "prompt": prompt, "crop": crop, "orientation": orientation}
+        return await self._images(_plan.CLASSIFY, images, model, version, query, timeout, _plan.checked(labels))
 
     @overload
     async def detect(  # type: ignore[overload-overlap]
@@ -246,12 +246,30 @@ class AsyncClient:
         crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> list[Union[EmbedResult, OcelliError]]: ...
 
+    @overload
+    async def embed(  # type: ignore[overload-overlap]
+        self, *, text: str, model: Optional[str] = None, version: Optional[str] = None, timeout: Optional[float] = None
+    ) -> EmbedResult: ...
+
+    @overload
     async def embed(
-        self, images: Union[Image, Sequence[Image]], *, model: Optional[str] = None, version: Optional[str] = None,
-        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
+        self, *, text: Sequence[str], model: Optional[str] = None, version: Optional[str] = None, timeout: Optional[float] = None
+    ) -> list[EmbedResult]: ...
+
+    async def embed(
+        self, images: Union[Image, Sequence[Image], None] = None, *, text: Union[str, Sequence[str], None] = None,
+        model: Optional[str] = None, version: Optional[str] = None, crop: Optional[str] = None, orientation: Orientation = None,
+        timeout: Optional[float] = None,
     ) -> Any:
         """As `Client.embed`."""
-        return await self._images(_plan.EMBED, images, model, version, {"crop": crop, "orientation": orientation}, timeout)
+        query: Query = {"crop": crop, "orientation": orientation}
+        _plan.check_embedded(images, text)
+        if text is None:
+            return await self._images(_plan.EMBED, cast("Union[Image, Sequence[Image]]", images), model, version, query, timeout)
+        to = _plan.target(_plan.EMBED.name, model, version, {**_plan.EMBED.query, **query})
+        if isinstance(text, str):
+            return await self._run(_plan.text(text, to, self._retries), timeout)
+        return await self._run(_plan.texts(text, to, self._retries, self._limits), timeout)
 
     @overload
     async def read(  # type: ignore[overload-overlap]
@@ -316,12 +334,12 @@ class AsyncClient:
         return await self._run(_plan.examples(name, label, self._retries), timeout)
 
     async def search(
-        self, name: str, image: Image, *, top: Optional[int] = None, label: Optional[str] = None, crop: Optional[str] = None,
-        orientation: Orientation = None, timeout: Optional[float] = None,
+        self, name: str, image: Optional[Image] = None, *, text: Optional[str] = None, top: Optional[int] = None,
+        label: Optional[str] = None, crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> SearchResult:
         """As `Client.search`."""
         query = {"crop": crop, "orientation": orientation}
-        return await self._run(_plan.search(name, image, top, label, query, self._retries), timeout)
+        return await self._run(_plan.search(name, image, text, top, label, query, self._retries), timeout)
 
     async def anomaly(
         self, name: str, image: Image, *, crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
@@ -357,12 +375,12 @@ class AsyncClient:
 
     async def _images(
         self, task: _plan.Task, images: Union[Image, Iterable[Image]], model: Optional[str], version: Optional[str], query: Query,
-        timeout: Optional[float],
+        timeout: Optional[float], labels: Sequence[str] = (),
     ) -> Any:
         to = _plan.target(task.name, model, version, {**task.query, **query})
         if _plan.is_one(images):
-            return await self._run(_plan.one(task, next(_plan.pictures(images)), to, self._retries), timeout)
-        return await self._run(_plan.several(task, _plan.pictures(images), to, self._retries, self._limits), timeout)
+            return await self._run(_plan.one(task, next(_plan.pictures(images)), to, self._retries, labels), timeout)
+        return await self._run(_plan.several(task, _plan.pictures(images), to, self._retries, self._limits, labels), timeout)
 
     async def _run(self, plan: Plan[Value], timeout: Optional[float]) -> Value:
         """Does what a plan wants, until its result or the deadline."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, TypeVar, Union, overload
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, TypeVar, Union, cast, overload
 
 from . import _plan, _results
 from ._errors import OcelliError
@@ -95,27 +95,29 @@ class Client:
 
     @overload
     def classify(  # type: ignore[overload-overlap]
-        self, images: Image, *, model: Optional[str] = None, version: Optional[str] = None, top: Optional[int] = None,
-        threshold: Optional[float] = None, crop: Optional[str] = None,
+        self, images: Image, *, labels: Optional[Sequence[str]] = None, prompt: Optional[str] = None, model: Optional[str] = None,
+        version: Optional[str] = None, top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None,
         orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> ClassifyResult: ...
 
     @overload
     def classify(
-        self, images: Sequence[Image], *, model: Optional[str] = None, version: Optional[str] = None,
-        top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None, orientation: Orientation = None,
-        timeout: Optional[float] = None,
+        self, images: Sequence[Image], *, labels: Optional[Sequence[str]] = None, prompt: Optional[str] = None,
+        model: Optional[str] = None, version: Optional[str] = None, top: Optional[int] = None, threshold: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> list[Union[ClassifyResult, OcelliError]]: ...
 
     def classify(
-        self, images: Union[Image, Sequence[Image]], *, model: Optional[str] = None, version: Optional[str] = None,
-        top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None, orientation: Orientation = None,
-        timeout: Optional[float] = None,
+        self, images: Union[Image, Sequence[Image]], *, labels: Optional[Sequence[str]] = None, prompt: Optional[str] = None,
+        model: Optional[str] = None, version: Optional[str] = None, top: Optional[int] = None, threshold: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> Any:
         """Classifies a picture: returns its most probable classes.
 
         Args:
             images: a picture, or several (see the class).
+            labels: the classes, for a model that embeds pictures and texts (CLIP, SigLIP): 1 to 1,000 texts, which may have commas.
+            prompt: the text around each label, with ``{}`` in its place, as in ``"a photo of a {}."``; without, the model's own.
             model: the model's name; without, the server's default.
             version: a version of that model; without, the one that serves.
             top: how many classes at most (the server's default is 5).
@@ -140,8 +142,8 @@ class Client:
             ...
         ocelli.OcelliError: ...model_not_found...
         """
-        return self._images(
-            _plan.CLASSIFY, images, model, version, {"top": top, "threshold": threshold, "crop": crop, "orientation": orientation}, timeout)
+        query: Query = {"top": top, "threshold": threshold, "prompt": prompt, "crop": crop, "orientation": orientation}
+        return self._images(_plan.CLASSIFY, images, model, version, query, timeout, _plan.checked(labels))
 
     @overload
     def detect(  # type: ignore[overload-overlap]
@@ -252,23 +254,43 @@ class Client:
         crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> list[Union[EmbedResult, OcelliError]]: ...
 
+    @overload
+    def embed(  # type: ignore[overload-overlap]
+        self, *, text: str, model: Optional[str] = None, version: Optional[str] = None, timeout: Optional[float] = None
+    ) -> EmbedResult: ...
+
+    @overload
     def embed(
-        self, images: Union[Image, Sequence[Image]], *, model: Optional[str] = None, version: Optional[str] = None,
-        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
+        self, *, text: Sequence[str], model: Optional[str] = None, version: Optional[str] = None, timeout: Optional[float] = None
+    ) -> list[EmbedResult]: ...
+
+    def embed(
+        self, images: Union[Image, Sequence[Image], None] = None, *, text: Union[str, Sequence[str], None] = None,
+        model: Optional[str] = None, version: Optional[str] = None, crop: Optional[str] = None, orientation: Orientation = None,
+        timeout: Optional[float] = None,
     ) -> Any:
-        """The picture as a vector: similar pictures have similar vectors.
+        """The picture, or a text, as a vector: similar ones have similar vectors.
 
         Args:
             images, model, version, crop, orientation, timeout: as for `classify`.
+            text: a text in place of a picture, for a model that embeds texts; several give a list.
 
         Returns:
-            An `EmbedResult`, or a list as for `classify`: ``embedding`` is a NumPy array of float32.
+            An `EmbedResult`, or a list as for `classify`: ``embedding`` is a NumPy array of float32. For texts it has ``tokens`` and
+            ``truncated``, and a list is whole: a text that cannot be embedded raises its `OcelliError`.
 
         >>> result = Client(URL).embed("examples/seven.png", model="embedder")
         >>> result.embedding.dtype.name, result.embedding.ndim
         ('float32', 1)
         """
-        return self._images(_plan.EMBED, images, model, version, {"crop": crop, "orientation": orientation}, timeout)
+        query: Query = {"crop": crop, "orientation": orientation}
+        _plan.check_embedded(images, text)
+        if text is None:
+            return self._images(_plan.EMBED, cast("Union[Image, Sequence[Image]]", images), model, version, query, timeout)
+        to = _plan.target(_plan.EMBED.name, model, version, {**_plan.EMBED.query, **query})
+        if isinstance(text, str):
+            return self._run(_plan.text(text, to, self._retries), timeout)
+        return self._run(_plan.texts(text, to, self._retries, self._limits), timeout)
 
     @overload
     def read(  # type: ignore[overload-overlap]
@@ -386,14 +408,15 @@ class Client:
         return self._run(_plan.examples(name, label, self._retries), timeout)
 
     def search(
-        self, name: str, image: Image, *, top: Optional[int] = None, label: Optional[str] = None, crop: Optional[str] = None,
-        orientation: Orientation = None, timeout: Optional[float] = None,
+        self, name: str, image: Optional[Image] = None, *, text: Optional[str] = None, top: Optional[int] = None,
+        label: Optional[str] = None, crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> SearchResult:
-        """The examples of a taught model that are nearest to a picture, the nearest first.
+        """The examples of a taught model that are nearest to a picture or a text, the nearest first.
 
         Args:
             name: the taught model's name.
             image: a path, bytes or a binary file.
+            text: a text in place of a picture, where the taught model's embedder takes texts.
             top: the most examples of the answer, 1 to 1,000; 10 without it.
             label: finds examples of this class only.
             crop, orientation, timeout: as for `classify`.
@@ -402,7 +425,7 @@ class Client:
             A `SearchResult`: ``examples`` have ``id``, ``label``, ``name`` and ``similarity``, the cosine of the embeddings.
         """
         query = {"crop": crop, "orientation": orientation}
-        return self._run(_plan.search(name, image, top, label, query, self._retries), timeout)
+        return self._run(_plan.search(name, image, text, top, label, query, self._retries), timeout)
 
     def anomaly(
         self, name: str, image: Image, *, crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
@@ -455,12 +478,12 @@ class Client:
 
     def _images(
         self, task: _plan.Task, images: Union[Image, Iterable[Image]], model: Optional[str], version: Optional[str], query: Query,
-        timeout: Optional[float],
+        timeout: Optional[float], labels: Sequence[str] = (),
     ) -> Any:
         to = _plan.target(task.name, model, version, {**task.query, **query})
         if _plan.is_one(images):
-            return self._run(_plan.one(task, next(_plan.pictures(images)), to, self._retries), timeout)
-        return self._run(_plan.several(task, _plan.pictures(images), to, self._retries, self._limits), timeout)
+            return self._run(_plan.one(task, next(_plan.pictures(images)), to, self._retries, labels), timeout)
+        return self._run(_plan.several(task, _plan.pictures(images), to, self._retries, self._limits, labels), timeout)
 
     def _run(self, plan: Plan[Value], timeout: Optional[float]) -> Value:
         """Does what a plan wants, until its result."""

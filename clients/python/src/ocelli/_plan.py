@@ -74,6 +74,16 @@ class Limits:
     parts: int = 64
     size: int = 16 << 20
 
+    def lower(self, error: OcelliError, parts: int, size: int) -> bool:
+        """Lowers the limit that a request of this size is over; false for an error with another cause."""
+        if error.status == 400 and "max_batch" in error.message:
+            self.parts = max(1, min(self.parts, parts // 2))
+        elif error.code == "body_too_large":
+            self.size = max(1, min(self.size, size - 1))
+        else:
+            return False
+        return True
+
 
 @dataclasses.dataclass(frozen=True)
 class Task:
@@ -122,6 +132,22 @@ def read_query(
         "threshold": threshold, "find_threshold": find_threshold, "top": top, "characters": "true" if characters else None,
         "orientation": orientation,
     }
+
+
+def checked(labels: Union[str, Sequence[str], None]) -> Sequence[str]:
+    """The labels of a request; empty for the model's own."""
+    if labels is None:
+        return ()
+    labels = [labels] if isinstance(labels, str) else list(labels)
+    if not labels:
+        raise ValueError("labels: expected 1 or more, found none")
+    return labels
+
+
+def check_embedded(images: object, text: object) -> None:
+    """Raises `TypeError` unless there is either a picture or a text."""
+    if (images is None) == (text is None):
+        raise TypeError(f"expected a picture or text=, found {'neither' if text is None else 'both'}")
 
 
 def _encoded(query: Query) -> str:
@@ -210,14 +236,16 @@ def got(path: str, retries: int, take: Callable[[Any], Value]) -> Plan[Value]:
     return take(response.json())
 
 
-def one(task: Task, image: Image, to: str, retries: int) -> Plan[Any]:
+def one(task: Task, image: Image, to: str, retries: int, labels: Sequence[str] = ()) -> Plan[Any]:
     """The answer for one picture."""
     data: Buffer = yield Read(image)
-    response = yield from asked(Request("POST", to, [data], media_type(image)), retries)
+    response = yield from asked(_posted(to, [(data, media_type(image))], labels), retries)
     return task.read(response.json())
 
 
-def several(task: Task, images: Iterator[Image], to: str, retries: int, limits: Limits) -> Plan[list[Any]]:
+def several(
+    task: Task, images: Iterator[Image], to: str, retries: int, limits: Limits, labels: Sequence[str] = ()
+) -> Plan[list[Any]]:
     """An answer or an error for each picture, in order, in as many requests as the limits want."""
     def taken(response: Response, count: int) -> list[Any]:
         answer = response.json()
@@ -228,11 +256,19 @@ def several(task: Task, images: Iterator[Image], to: str, retries: int, limits: 
             of_picture(each, request_id) if "error" in each else task.read({"request_id": request_id, **each})
             for each in answer["results"]]
 
-    return (yield from _divided(images, to, retries, limits, taken))
+    return (yield from _divided(images, to, retries, limits, taken, labels))
+
+
+def _posted(to: str, pictures: Sequence[tuple[Buffer, str]], labels: Sequence[str]) -> Request:
+    """A request with pictures and labels: one picture alone is the body."""
+    if len(pictures) == 1 and not labels:
+        return Request("POST", to, [pictures[0][0]], pictures[0][1])
+    return Request("POST", to, *form(pictures, labels))
 
 
 def _divided(
-    images: Iterator[Image], to: str, retries: int, limits: Limits, taken: Callable[[Response, int], list[Any]]
+    images: Iterator[Image], to: str, retries: int, limits: Limits, taken: Callable[[Response, int], list[Any]],
+    labels: Sequence[str] = (),
 ) -> Plan[list[Any]]:
     found: list[Any] = []
     chunk: list[tuple[Buffer, str]] = []
@@ -242,41 +278,37 @@ def _divided(
             data: Buffer = yield Read(image)
         except OSError as error:
             # The others before it come first.
-            found += yield from _chunk(chunk, to, retries, limits, taken)
+            found += yield from _chunk(chunk, to, retries, limits, taken, labels)
             chunk, size = [], 0
             found.append(OcelliError(f"the picture cannot be read: {error}", code="unreadable"))
             continue
         if chunk and (len(chunk) >= limits.parts or size + len(data) > limits.size):
-            found += yield from _chunk(chunk, to, retries, limits, taken)
+            found += yield from _chunk(chunk, to, retries, limits, taken, labels)
             chunk, size = [], 0
         chunk.append((data, media_type(image)))
         size += len(data)
-    found += yield from _chunk(chunk, to, retries, limits, taken)
+    found += yield from _chunk(chunk, to, retries, limits, taken, labels)
     return found
 
 
 def _chunk(
-    chunk: Sequence[tuple[Buffer, str]], to: str, retries: int, limits: Limits, taken: Callable[[Response, int], list[Any]]
+    chunk: Sequence[tuple[Buffer, str]], to: str, retries: int, limits: Limits, taken: Callable[[Response, int], list[Any]],
+    labels: Sequence[str] = (),
 ) -> Plan[list[Any]]:
     """The answers for some pictures in one request; in halves where the server's limits are lower than thought."""
     if not chunk:
         return []
-    body, content_type = ([chunk[0][0]], chunk[0][1]) if len(chunk) == 1 else form(chunk)
     try:
-        response = yield from asked(Request("POST", to, body, content_type), retries)
+        response = yield from asked(_posted(to, chunk, labels), retries)
     except OcelliError as error:
         if len(chunk) == 1:
             if error.code not in _PICTURE_CODES:
                 raise
             return [error]
-        if error.code == "body_too_large" or error.status == 400 and "max_batch" in error.message:
+        if limits.lower(error, len(chunk), sum(len(data) for data, _ in chunk)):
             middle = len(chunk) // 2
-            if "max_batch" in error.message:
-                limits.parts = max(1, min(limits.parts, middle))
-            else:
-                limits.size = max(1, min(limits.size, sum(len(data) for data, _ in chunk) - 1))
-            first = yield from _chunk(chunk[:middle], to, retries, limits, taken)
-            return first + (yield from _chunk(chunk[middle:], to, retries, limits, taken))
+            first = yield from _chunk(chunk[:middle], to, retries, limits, taken, labels)
+            return first + (yield from _chunk(chunk[middle:], to, retries, limits, taken, labels))
         # Teaching: none of these could be used; others may be.
         if error.status == 400 and error.code == "invalid_image":
             return [error] * len(chunk)
@@ -285,6 +317,52 @@ def _chunk(
     if len(answers) != len(chunk):
         raise OcelliError(f"{len(answers)} answers for {len(chunk)} pictures", status=response.status, code="bad_answer")
     return answers
+
+
+# MARK: Texts
+
+def text(text: str, to: str, retries: int) -> Plan[_results.EmbedResult]:
+    """The vector of a text."""
+    response = yield from asked(Request("POST", to, [text.encode()], "text/plain; charset=utf-8"), retries)
+    return _results.embedded(response.json())
+
+
+def texts(texts: Iterable[str], to: str, retries: int, limits: Limits) -> Plan[list[_results.EmbedResult]]:
+    """The vectors of texts, in order, in as many requests as the limits want."""
+    found: list[_results.EmbedResult] = []
+    chunk: list[bytes] = []
+    size = 0
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"text: expected texts, found {type(text).__name__}")
+        data = json.dumps(text, ensure_ascii=False).encode()
+        if chunk and (len(chunk) >= limits.parts or size + len(data) > limits.size):
+            found += yield from _texts(chunk, to, retries, limits)
+            chunk, size = [], 0
+        chunk.append(data)
+        size += len(data)
+    return found + (yield from _texts(chunk, to, retries, limits))
+
+
+def _texts(chunk: Sequence[bytes], to: str, retries: int, limits: Limits) -> Plan[list[_results.EmbedResult]]:
+    """The vectors of some texts in one request; in halves where the server's limits are lower than thought."""
+    if not chunk:
+        return []
+    try:
+        body = b'{"texts":[' + b",".join(chunk) + b"]}"
+        response = yield from asked(Request("POST", to, [body], "application/json"), retries)
+    except OcelliError as error:
+        if len(chunk) == 1 or not limits.lower(error, len(chunk), sum(map(len, chunk))):
+            raise
+        middle = len(chunk) // 2
+        first = yield from _texts(chunk[:middle], to, retries, limits)
+        return first + (yield from _texts(chunk[middle:], to, retries, limits))
+    answer = response.json()
+    header = {name: value for name, value in answer.items() if name != "results"}
+    results = [_results.embedded({**header, **each}) for each in answer["results"]]
+    if len(results) != len(chunk):
+        raise OcelliError(f"{len(results)} vectors for {len(chunk)} texts", status=response.status, code="bad_answer")
+    return results
 
 
 # MARK: Predict
@@ -357,12 +435,18 @@ def export(name: str, retries: int) -> Plan[bytes]:
 
 
 def search(
-    name: str, image: Image, top: Optional[int], label: Optional[str], query: Query, retries: int
+    name: str, image: Optional[Image], text: Optional[str], top: Optional[int], label: Optional[str], query: Query, retries: int
 ) -> Plan[_results.SearchResult]:
-    """The examples of a taught model that are nearest to a picture."""
+    """The examples of a taught model that are nearest to a picture or a text."""
+    check_embedded(image, text)
     to = f"/v1/taught/{quoted(name)}/search" + _encoded({"top": top, "label": label, **query})
-    data: Buffer = yield Read(image)
-    response = yield from asked(Request("POST", to, [data], media_type(image)), retries)
+    if text is None:
+        picture = cast(Image, image)
+        data: Buffer = yield Read(picture)
+        request = Request("POST", to, [data], media_type(picture))
+    else:
+        request = Request("POST", to, [text.encode()], "text/plain; charset=utf-8")
+    response = yield from asked(request, retries)
     return _results.found(response.json(), response.fields.get("x-request-id", ""))
 
 

@@ -53,6 +53,10 @@ class Classification:
     index: int
     #: From 0 to 1, or the model's score where the model gives no confidences.
     confidence: float
+    #: With ``labels``: the cosine of the picture's vector with the label's, from -1 to 1; otherwise None.
+    similarity: Optional[float] = None
+    #: Whether the label in its prompt was longer than the model reads.
+    truncated: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,6 +181,10 @@ class EmbedResult(_Answer):
 
     #: The vector: a NumPy array of float32.
     embedding: NDArray[numpy.float32] = dataclasses.field(compare=False)
+    #: Of a text: how many tokens the model read; None for a picture.
+    tokens: Optional[int] = None
+    #: Of a text: whether it was longer than the model reads; None for a picture.
+    truncated: Optional[bool] = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -303,13 +311,13 @@ class Near:
     label: str
     #: Your own name for it; None without one.
     name: Optional[str]
-    #: The cosine of its embedding with the picture's, from -1 to 1.
+    #: The cosine of its embedding with that of the picture or the text, from -1 to 1.
     similarity: float
 
 
 @dataclasses.dataclass(frozen=True)
 class SearchResult:
-    """The examples of a taught model that are nearest to a picture, the nearest first."""
+    """The examples of a taught model that are nearest to a picture or a text, the nearest first."""
 
     examples: tuple[Near, ...]
     request_id: str
@@ -365,7 +373,9 @@ def _keypoints(points: Any) -> tuple[Optional[Keypoint], ...]:
 
 def classified(answer: Mapping[str, Any]) -> ClassifyResult:
     found = tuple(
-        Classification(str(one.get("label", "")), int(one["index"]), float(one["confidence"])) for one in answer["classifications"])
+        Classification(
+            str(one.get("label", "")), int(one["index"]), float(one["confidence"]), one.get("similarity"), bool(one.get("truncated", False)))
+        for one in answer["classifications"])
     return ClassifyResult(
         **_base(answer), classifications=found, distance=answer.get("distance"), known=answer.get("known"))
 
@@ -412,7 +422,8 @@ def pointed(answer: Mapping[str, Any]) -> KeypointsResult:
 
 
 def embedded(answer: Mapping[str, Any]) -> EmbedResult:
-    return EmbedResult(**_base(answer), embedding=_pixels.decoded_vector(answer["embedding"]))
+    return EmbedResult(
+        **_base(answer), embedding=_pixels.decoded_vector(answer["embedding"]), tokens=answer.get("tokens"), truncated=answer.get("truncated"))
 
 
 def read(answer: Mapping[str, Any]) -> ReadResult:

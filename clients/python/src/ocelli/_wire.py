@@ -147,15 +147,16 @@ def quoted(name: str) -> str:
     return urllib.parse.quote(name, safe="")
 
 
-def form(pictures: Sequence[tuple[Buffer, str]]) -> tuple[list[Buffer], str]:
-    """Pictures with their types as multipart/form-data: the pieces, and their content type."""
+def form(pictures: Sequence[tuple[Buffer, str]], labels: Sequence[str] = ()) -> tuple[list[Buffer], str]:
+    """Pictures with their types, and labels, as multipart/form-data: the pieces, and their content type."""
     boundary = f"ocelli-{secrets.token_hex(16)}"
     pieces: list[Buffer] = []
     for number, (picture, kind) in enumerate(pictures):
-        head = "" if number == 0 else "\r\n"
-        head += f'--{boundary}\r\nContent-Disposition: form-data; name="image"; filename="{number + 1}"\r\nContent-Type: {kind}\r\n\r\n'
-        pieces += [head.encode("ascii"), picture]
-    pieces.append(f"\r\n--{boundary}--\r\n".encode("ascii"))
+        head = f'--{boundary}\r\nContent-Disposition: form-data; name="image"; filename="{number + 1}"\r\nContent-Type: {kind}\r\n\r\n'
+        pieces += [head.encode("ascii"), picture, b"\r\n"]
+    for label in labels:
+        pieces.append(f'--{boundary}\r\nContent-Disposition: form-data; name="label"\r\n\r\n{label}\r\n'.encode())
+    pieces.append(f"--{boundary}--\r\n".encode("ascii"))
     return pieces, f"multipart/form-data; boundary={boundary}"
 
 
