@@ -6,7 +6,8 @@ import Teaching
 ///
 /// With `run-compacting` the journal is compacted at every change that leaves something to drop, with `run` never. With
 /// `run-named` and `run-named-compacting` examples have names, and get others. With `run-normal` and
-/// `run-normal-compacting` the method is `normal`.
+/// `run-normal-compacting` the method is `normal`, and with `run-normal-patches` and `run-normal-patches-compacting` it
+/// compares patches, of which some are chosen.
 /// `full` fills the disk and forgets everything; `full-damaged` damages the end of a journal on a full disk.
 ///
 /// usage: TeachingProbe run[-named|-normal][-compacting] FOLDER SEED STEPS | TeachingProbe state|full|full-damaged
@@ -16,6 +17,12 @@ struct Probe {
     var generator: UInt64
     let hasNames: Bool
     let isNormal: Bool
+    let hasPatches: Bool
+
+    /// The patches that a picture's numbers give: two of four numbers.
+    private func patches(_ embedding: [Float]) -> PatchVectors? {
+        hasPatches ? PatchVectors(embedding, width: 4) : nil
+    }
 
     private func label(_ number: Int) -> String { isNormal ? "normal" : "class \(number)" }
 
@@ -33,7 +40,8 @@ struct Probe {
         guard let model = store.model("parts") else {
             _ = try store.create(
                 "parts", Embedder(model: "embedder", version: "1", digest: "sha256:1"), dimension: 8,
-                isNormal ? .normal(falseAlarms: 0.1) : .auto)
+                isNormal ? .normal(falseAlarms: 0.1) : .auto,
+                grid: hasPatches ? PatchGrid(rows: 1, columns: 2, width: 4) : nil)
             return
         }
         let examples = Array(model.view.state.examples)
@@ -58,7 +66,7 @@ struct Probe {
                 let embedding = (0..<8).map { Float(next(1000)) / 1000 + ($0 == label ? 1 : 0) }
                 return TaughtModel.NewExample(
                     id: picture.withUnsafeBytes { ExampleID(of: $0) }, label: self.label(label), embedding: embedding,
-                    picture: picture, name: name(number))
+                    patches: patches(embedding), picture: picture, name: name(number))
             }
             _ = try model.teach(new, time: number)
         }
@@ -69,14 +77,16 @@ struct Probe {
         let state = model.view.state
         let versions = state.versions.map {
             "\($0.number) \($0.method) \($0.examples) "
-                + ($0.evaluation.map { "\($0.method) \($0.correct) \($0.leftOut?.scores ?? [])" } ?? "-")
+                + ($0.evaluation.map { "\($0.method) \($0.correct) \($0.leftOut?.scores ?? []) \($0.kept != nil)" }
+                    ?? "-")
         }
         // Earlier classes that no kept version uses may be dropped at any time.
         let oldest = state.versions.first?.number ?? state.next
         let examples = state.examples.map { example in
             let earlier = example.earlier.filter { $0.until >= oldest }
             let name = example.name.map { " \($0)" } ?? ""
-            return "\(example.id) \(example.label) \(example.since) \(earlier) \(example.embedding)\(name)"
+            let patches = example.patches.map { " \($0.bytes)" } ?? ""
+            return "\(example.id) \(example.label) \(example.since) \(earlier) \(example.embedding)\(patches)\(name)"
         }
         return "\(state.next) \(state.serving) \(versions) \(examples)"
     }
@@ -178,6 +188,7 @@ struct FullDisk {
 let arguments = CommandLine.arguments
 var limits = TeachingLimits()
 if arguments[1].hasPrefix("run") { limits.slack = arguments[1].hasSuffix("-compacting") ? -1 << 20 : 1 << 40 }
+limits.patches = 20
 switch arguments[1] {
 case "full":
     try FullDisk(folder: arguments[2], store: TaughtStore(folder: arguments[2])).forgetEverything()
@@ -200,7 +211,7 @@ default:
     var probe = Probe(
         store: try TaughtStore(folder: arguments[2], limits: limits),
         generator: UInt64(arguments.dropFirst(3).first ?? "0") ?? 0, hasNames: arguments[1].contains("named"),
-        isNormal: arguments[1].contains("normal"))
+        isNormal: arguments[1].contains("normal"), hasPatches: arguments[1].contains("patches"))
     if arguments[1] == "state" {
         print(probe.text)
     } else {

@@ -9,7 +9,10 @@ import Testing
     /// The expected states come from a journal that is never compacted.
     @Test(
         "a kill at any instant leaves the acknowledged state or the next state on disk",
-        arguments: ["run", "run-compacting", "run-named-compacting", "run-normal", "run-normal-compacting"])
+        arguments: [
+            "run", "run-compacting", "run-named-compacting", "run-normal", "run-normal-compacting",
+            "run-normal-patches", "run-normal-patches-compacting",
+        ])
     func killsAtAnyInstantLeaveTheAcknowledgedStateOrTheNextOne(_ mode: String) throws {
         let steps = 400
         let reference = TemporaryFolder()

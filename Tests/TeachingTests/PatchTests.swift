@@ -1,3 +1,4 @@
+import FileFormats
 import Foundation
 import Teaching
 import TestSupport
@@ -425,5 +426,39 @@ import Testing
         #expect(try Self.answer(model, picture) == [0, 0, 0, 0])
         try model.rebuild(.test, dimension: 2, embeddings: [example.id: [1, 2]])
         #expect(model.view.head?.answer([1, 2])?.anomaly?.score == 0 && model.view.state.grid == nil)
+    }
+
+    @Test("a file of patches answers bit for bit like the model, and damage is refused or does not trap")
+    func filesAnswerLikeTheModel() throws {
+        var random = SplitMix(seed: 9)
+        for (count, maximum) in [(1, 100), (3, 7), (300, 100_000)] {
+            let (store, model) = try model(rows: 2, columns: 2, width: 5, patches: maximum)
+            let pictures = (0..<count).map { _ in Self.draw(4, 5, &random) }
+            _ = try model.teach(pictures.enumerated().map { try Self.example("\($0)", $1) }, time: 1)
+            try model.evaluate(time: 1)
+            let head = try #require(model.view.head), bytes = TaughtFile.bytes(of: head)
+            let read = try TaughtFile.head(bytes)
+            #expect(read == head && TaughtFile.bytes(of: read) == bytes)
+            let patches = try #require(read.normal?.patches), picture = Self.draw(4, 5, &random)
+            let query = try #require(PatchQuery(try Self.vectors(picture), among: patches))
+            let shares = try (0..<2).map { try #require(query.nearest(inShare: $0, of: 2) { false }) }
+            let distances = PatchQuery.distances(shares)
+            #expect(try distances == Self.answer(model, picture))
+            #expect(read.answer(patchDistances: distances) == head.answer(patchDistances: distances))
+            guard count < 10 else { continue }
+            for length in 0..<bytes.count {
+                #expect(throws: FormatError.self) { try TaughtFile.head(Array(bytes[..<length])) }
+            }
+            for _ in 0..<1_000 {
+                var damaged = bytes
+                damaged[Int.random(in: 0..<bytes.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+                guard let head = try? TaughtFile.head(damaged), let patches = head.normal?.patches,
+                    let query = PatchQuery(try Self.vectors(picture), among: patches),
+                    let found = query.nearest(inShare: 0, of: 1, isCancelled: { false })
+                else { continue }
+                #expect(head.answer(patchDistances: PatchQuery.distances([found])) != nil)
+            }
+            try store.remove("parts")
+        }
     }
 }

@@ -29,6 +29,11 @@ package struct NamedTensor: Sendable {
         }
     }
 
+    /// A tensor of 16-bit integers, as their bytes, little-endian.
+    package init(_ name: String, _ shape: [Int], shorts: [UInt8]) {
+        (self.name, typeName, self.shape, bytes) = (name, "I16", shape, shorts)
+    }
+
     /// Little-endian words, without intermediate arrays: there may be a hundred million.
     private static func bytes(_ count: Int, _ word: (Int) -> UInt32) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 4 * count) { buffer, filled in

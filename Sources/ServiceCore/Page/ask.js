@@ -103,9 +103,10 @@ function forget() {
 }
 let last = null, lit = -1;
 async function show(answer, timing, mine) {
-  const map = depthOf(answer), mask = answer.mask ? await classesOf(answer.mask.b64) : map ? await bitmapOf(map.b64) : null;
+  const map = depthOf(answer), heat = await heatOf(answer);
+  const mask = heat || (answer.mask ? await classesOf(answer.mask.b64) : map ? await bitmapOf(map.b64) : null);
   if (mine !== turn) return;
-  if (map && answer.image) answer.image.displayed = { width: mask.width, height: mask.height };
+  if ((map || heat) && answer.image) answer.image.displayed = { width: mask.width, height: mask.height };
   last = { answer, mask };
   lit = -1;
   const image = answer.image;
@@ -126,6 +127,17 @@ async function show(answer, timing, mine) {
     return row;
   }));
   $("times").hidden = false;
+}
+// The picture with the distances of its patches drawn over it, from a taught model that compares patches; null from others.
+async function heatOf(answer) {
+  if (!answer.anomaly || !taught.some((one) => one.name === answer.model && one.patches)) return null;
+  try {
+    const response = await fetch(address(), { method: "POST", body: picture, headers: { ...headers(), Accept: "image/png" } });
+    return response.ok ? await createImageBitmap(await response.blob()) : null;
+  } catch {
+    // The answer itself is shown without the drawing.
+    return null;
+  }
 }
 // The depth map among a model's outputs.
 function depthOf(answer) {

@@ -29,6 +29,9 @@ package struct PredictTask: PredictionTask {
     ) throws(ServiceError) {
         try run.model.refusePipeline(run.name)
         try query.checkSize(run.model)
+        guard !query.map else {
+            throw .badRequest("query parameter \"map\" is for classify, of a taught model that compares patches")
+        }
         let description = run.model.description
         let classes = description.outputs.compactMap { $0.labels?.count }.max()
         if query.top != nil || query.threshold != nil, classes == nil {

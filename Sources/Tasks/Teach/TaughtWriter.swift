@@ -43,6 +43,13 @@ struct TaughtWriter {
             writer.member("dimension", state.dimension)
             writer.member("method", state.choice.name)
             if let falseAlarms = state.choice.falseAlarms { member("false_alarms", falseAlarms, to: &writer) }
+            if let grid = state.grid {
+                writer.key("patches")
+                writer.object { writer in
+                    writer.member("rows", grid.rows)
+                    writer.member("columns", grid.columns)
+                }
+            }
             writer.key("version")
             if state.served != nil { writer.string(String(state.serving)) } else { writer.null() }
             writer.key("versions")

@@ -9,6 +9,8 @@ package enum TaughtFile {
     private static let format = "ocelli taught 1"
     /// The key of the share of false alarms in the metadata.
     private static let falseAlarms = "false_alarms"
+    /// The keys of the length of an embedding, and of the rows and columns of the patches that are compared instead.
+    private static let dimension = "dimension", rows = "patch_rows", columns = "patch_columns"
 
     // MARK: Writing
 
@@ -32,16 +34,22 @@ package enum TaughtFile {
 
     private static func bytes(of normal: NormalExamples) -> [UInt8] {
         let rows = normal.rows, scores = normal.leftOut?.scores ?? []
-        let tensors = [
-            NamedTensor("left_out", [scores.count], scores),
-            NamedTensor("examples", [rows.count, normal.dimension], Array(rows.joined())),
+        var tensors = [NamedTensor("left_out", [scores.count], scores)]
+        var metadata: [(name: String, text: String)] = [
+            ("format", format), ("method", TeachingMethod.normal.rawValue),
+            ("labels", TaughtClassifier.normalLabel), (falseAlarms, "\(normal.falseAlarms)"),
         ]
-        return SafeTensorsFile.bytes(
-            tensors.filter { !$0.bytes.isEmpty },
-            metadata: [
-                ("format", format), ("method", TeachingMethod.normal.rawValue),
-                ("labels", TaughtClassifier.normalLabel), (falseAlarms, "\(normal.falseAlarms)"),
-            ])
+        if let patches = normal.patches {
+            let grid = patches.grid
+            tensors.append(
+                NamedTensor("patches", [patches.count, grid.width], shorts: patches.pieces.flatMap(\.bytes)))
+            metadata += [
+                (dimension, "\(normal.dimension)"), (Self.rows, "\(grid.rows)"), (columns, "\(grid.columns)"),
+            ]
+        } else {
+            tensors.append(NamedTensor("examples", [rows.count, normal.dimension], Array(rows.joined())))
+        }
+        return SafeTensorsFile.bytes(tensors.filter { !$0.bytes.isEmpty }, metadata: metadata)
     }
 
     // MARK: Reading
@@ -89,6 +97,7 @@ package enum TaughtFile {
         guard let share = Double(text), MethodChoice.allowedFalseAlarms.contains(share) else {
             throw FormatError("has \"\(falseAlarms)\" of \"\(text.prefix(40))\": expected 0.0001 to 0.5")
         }
+        if let tensor = try file.tensor("patches") { return try patches(tensor, share, file, bytes) }
         let numbers = try words(of: "examples", type: "F32", shape: [nil, nil], in: file, bytes)
         let extents = try file.tensor("examples")?.shape ?? []
         guard extents.count == 2, let dimension = extents.last, dimension > 0 else {
@@ -97,10 +106,7 @@ package enum TaughtFile {
         let rows = stride(from: 0, to: numbers.count, by: dimension).map { start in
             numbers[start..<start + dimension].map { Float(bitPattern: $0) }
         }
-        let halves = try words(of: "left_out", type: "F64", shape: [nil], in: file, bytes)
-        let scores = stride(from: 0, to: halves.count, by: 2).map {
-            Double(bitPattern: UInt64(halves[$0]) | UInt64(halves[$0 + 1]) << 32)
-        }
+        let scores = try leftOut(file, bytes)
         guard var examples = NormalExamples(rows, dimension: dimension, falseAlarms: share),
             scores.isEmpty || scores.count == rows.count, scores.allSatisfy({ (0...2).contains($0) })
         else {
@@ -109,6 +115,54 @@ package enum TaughtFile {
         // A single example has no scores to write.
         if !scores.isEmpty || rows.count == 1 { examples.leftOut = LeftOutScores(scores, falseAlarms: share) }
         return examples
+    }
+
+    private static func leftOut(_ file: SafeTensorsFile, _ bytes: [UInt8]) throws(FormatError) -> [Double] {
+        let halves = try words(of: "left_out", type: "F64", shape: [nil], in: file, bytes)
+        return stride(from: 0, to: halves.count, by: 2).map {
+            Double(bitPattern: UInt64(halves[$0]) | UInt64(halves[$0 + 1]) << 32)
+        }
+    }
+
+    /// The number of patches in a piece of a file's patches: threads share the pieces.
+    private static let piece = 1_024
+
+    /// Normal examples with patches. Without left-out scores there is no threshold, as with a single example.
+    private static func patches(
+        _ tensor: SafeTensorsFile.Tensor, _ share: Double, _ file: SafeTensorsFile, _ bytes: [UInt8]
+    ) throws(FormatError) -> NormalExamples {
+        func number(_ key: String) throws(FormatError) -> Int {
+            let text = file.metadata[key] ?? ""
+            guard let number = Int(text), number > 0 else {
+                throw FormatError("has \"\(key)\" of \"\(text.prefix(40))\": expected a whole number from 1")
+            }
+            return number
+        }
+        let length = try number(dimension), rows = try number(Self.rows), columns = try number(Self.columns)
+        guard tensor.typeName == "I16", tensor.shape.count == 2, let count = tensor.shape.first, count > 0,
+            let grid = PatchGrid(rows: rows, columns: columns, width: tensor.shape[1]),
+            count <= tensor.data.count / (2 * grid.width), count * grid.width * 2 == tensor.data.count,
+            tensor.data.upperBound <= bytes.count
+        else {
+            throw FormatError(
+                "has a tensor \"patches\" of the type \(tensor.typeName) and the shape \(tensor.shape): expected I16, [any, width]"
+            )
+        }
+        let pieces = bytes.withUnsafeBytes { raw in
+            stride(from: 0, to: count, by: piece).compactMap { first -> PatchVectors? in
+                let number = min(piece, count - first), start = tensor.data.lowerBound + first * grid.width * 2
+                return PatchVectors(
+                    bytes: UnsafeRawBufferPointer(rebasing: raw[start..<start + number * grid.width * 2]),
+                    count: number, width: grid.width)
+            }
+        }
+        let scores = try leftOut(file, bytes)
+        guard let patches = NormalPatches(pieces, grid: grid), scores.allSatisfy({ (0...2).contains($0) }) else {
+            throw FormatError("has numbers that are out of range")
+        }
+        var normal = NormalExamples(patches, dimension: length, falseAlarms: share)
+        normal.leftOut = LeftOutScores(scores, falseAlarms: share)
+        return normal
     }
 
     /// Throws for labels that are not valid or repeated.

@@ -28,8 +28,15 @@ package struct NormalPatches: Sendable, Equatable {
         self.init(pieces.map { Group(vectors: $0) }, grid: grid)
     }
 
+    /// The patches of examples in the order of their digests, or a selection of them.
+    package init?(_ examples: [PatchVectors], keeping selection: PatchSelection?, grid: PatchGrid) {
+        self.init(examples, grid: grid)
+        if let selection { keep(selection, of: 0) }
+    }
+
     package static func == (one: NormalPatches, other: NormalPatches) -> Bool {
-        one.grid == other.grid && one.pieces == other.pieces
+        // However they are divided.
+        one.grid == other.grid && one.pieces.flatMap(\.bytes) == other.pieces.flatMap(\.bytes)
     }
 
     /// The patches that are compared, in order.

@@ -1,7 +1,7 @@
 /// Chooses some of many patches such that each patch is near to a chosen one: the greedy algorithm for k centres
 /// (Gonzalez 1985), as PatchCore thins its memory. It begins with the first patch; the next one is always the farthest
 /// from those so far, the first of equally far ones. So the choice depends on the examples only.
-struct PatchThinning: Sendable {
+package struct PatchThinning: Sendable {
     /// The examples' patches, and the number of the first patch of each.
     private let groups: [PatchVectors]
     private let starts: [Int]
@@ -16,7 +16,7 @@ struct PatchThinning: Sendable {
     /// - Parameters:
     ///   - examples: sorted by digest.
     ///   - maximum: the number of patches to choose, at least 1.
-    init(_ examples: [(id: ExampleID, patches: PatchVectors)], maximum: Int) {
+    package init(_ examples: [(id: ExampleID, patches: PatchVectors)], maximum: Int) {
         groups = examples.map(\.patches)
         ids = examples.map(\.id)
         self.maximum = maximum
@@ -31,7 +31,7 @@ struct PatchThinning: Sendable {
     }
 
     /// The number of patches.
-    var count: Int { distances.count }
+    package var count: Int { distances.count }
 
     /// True if it chooses among these patches.
     func isOf(_ examples: [(id: ExampleID, patches: PatchVectors)], maximum: Int) -> Bool {
@@ -40,7 +40,7 @@ struct PatchThinning: Sendable {
 
     /// Goes on until all are chosen, or no patch has a distance; takes long.
     /// - Returns: nil if cancelled, which keeps the progress.
-    mutating func selection(isCancelled: () -> Bool) -> PatchSelection? {
+    package mutating func selection(isCancelled: () -> Bool = { false }) -> PatchSelection? {
         while chosen.count < min(maximum, count) {
             if isCancelled() { return nil }
             var farthest = 0

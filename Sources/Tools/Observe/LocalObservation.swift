@@ -108,7 +108,7 @@ package enum LocalObservation {
     struct Observer: Sendable {
         let name: String
         let model: Model
-        let request: ObservationRequest
+        var request: ObservationRequest
         let options: PredictionOptions
         /// True if answers have the characters of lines of text.
         var characters = false

@@ -10,6 +10,8 @@ struct EmbeddedPictures: Sendable {
         let label: Int
         let id: ExampleID
         let embedding: [Float]
+        /// The vectors of its patches, if they were asked for.
+        let patches: PatchVectors?
         var file: String { place.name }
     }
 
@@ -45,7 +47,10 @@ struct EmbeddedPictures: Sendable {
                 continue
             }
             guard seen.insert(id).inserted else { continue }
-            used.append(Used(place: picture.place, label: picture.label, id: id, embedding: outcome.embedding))
+            used.append(
+                Used(
+                    place: picture.place, label: picture.label, id: id, embedding: outcome.embedding,
+                    patches: outcome.patches))
         }
         self.used = used.sorted { ($0.label, $0.id) < ($1.label, $1.id) }
         self.failures = failures

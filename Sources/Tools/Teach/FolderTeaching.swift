@@ -165,7 +165,7 @@ package struct FolderTeaching {
         var configuration = plan.modelConfiguration
         configuration.compile.cacheDirectory = nil
         let written = try await ModelAtPath.load(target.content, configuration)
-        if let picture = examples.used.first, let expected = head.answer(set.rows[0]) {
+        if let picture = examples.used.first, let expected = head.answer(to: picture) {
             let bytes = try picture.place.read(maximum: settings.maxBody)
             do throws(InferenceError) {
                 let found = try await written.classification(of: EncodedImage(bytes), top: head.labels.count)
@@ -180,5 +180,17 @@ package struct FolderTeaching {
             }
         }
         try target.keep()
+    }
+}
+
+extension TaughtClassifier {
+    /// The answer to a picture that was taught: one that compares patches has no distance from itself, unless it was
+    /// thinned.
+    fileprivate func answer(to picture: EmbeddedPictures.Used) -> TaughtAnswer? {
+        guard let patches = normal?.patches else { return answer(picture.embedding) }
+        guard let vectors = picture.patches, let query = PatchQuery(vectors, among: patches),
+            let nearest = query.nearest(inShare: 0, of: 1, isCancelled: { false })
+        else { return nil }
+        return answer(patchDistances: PatchQuery.distances([nearest]))
     }
 }

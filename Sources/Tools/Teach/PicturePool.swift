@@ -25,6 +25,8 @@ struct PicturePool: Sendable {
     struct Outcome: Sendable {
         var id: ExampleID?
         var embedding: [Float] = []
+        /// The vectors of its patches, if the question asks for them.
+        var patches: PatchVectors?
         var label = ""
         var isKnown: Bool?
         /// The sentence and the code of a failure; empty after success.
@@ -81,6 +83,7 @@ struct PicturePool: Sendable {
                     throw CommandError("has an embedding with numbers that are not finite")
                 }
                 outcome.embedding = values
+                outcome.patches = result.patches?.vectors
             case .classes(let model):
                 let result = try await model.classification(of: EncodedImage(bytes), top: 1)
                 outcome.label = result.classifications.first?.label ?? ""

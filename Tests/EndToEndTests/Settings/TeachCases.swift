@@ -60,6 +60,28 @@ extension SettingsCase {
             }
         ])
 
+    /// Of the patches of one picture, one is compared: the picture is unusual then.
+    static let taughtPatches = SettingsCase(
+        title: "the patches of taught models", settings: ["taught_max_patches": "1"],
+        also: ["models": "{}/models", "taught_dir": "{}/taught"],
+        prepare: { folder in try PatchEmbedder().write(to: folder.appendingPathComponent("models/patcher")) },
+        checks: [
+            "taught_max_patches": { running in
+                let cells = (0..<4).map { row in (0..<4).map { [40 * row + 30, 60 * $0 + 10, 90] } }
+                let body = "{\"embedder\": \"patcher\", \"method\": \"normal\"}"
+                _ = try Curl.run(running.url + "/v1/taught/parts", ["-X", "PUT", "--data", body])
+                let picture = TaughtPicture.png(cells: cells), arguments = ["--data-binary", "@-"]
+                _ = try Curl.run(
+                    running.url + "/v1/taught/parts/examples?label=normal", arguments, input: picture)
+                var answer = try Curl.run(running.url + "/v1/models/parts/classify", arguments, input: picture)
+                try eventually {
+                    answer = try Curl.run(running.url + "/v1/models/parts/classify", arguments, input: picture)
+                    return (answer.json["distance"] as? Double ?? 0) > 0.01
+                }
+                return unless((answer.json["distance"] as? Double ?? 0) > 0.01, answer.text)
+            }
+        ])
+
     private static func create(_ name: String, _ running: Running) throws -> Answer {
         try Curl.run(running.url + "/v1/taught/\(name)", ["-X", "PUT", "--data", "{\"embedder\": \"embedder\"}"])
     }

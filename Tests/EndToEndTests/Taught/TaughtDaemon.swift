@@ -14,7 +14,8 @@ final class TaughtDaemon {
     var store: URL { folder.appendingPathComponent("taught") }
     var models: URL { folder.appendingPathComponent("models") }
 
-    init(_ flags: [String] = [], taught: String? = nil) throws {
+    /// - Parameter adding: writes more models into the folder that it gets.
+    init(_ flags: [String] = [], taught: String? = nil, adding: (URL) throws -> Void = { _ in }) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-taught-\(UUID().uuidString)")
         self.folder = folder
         let models = folder.appendingPathComponent("models")
@@ -23,6 +24,7 @@ final class TaughtDaemon {
         try FileManager.default.copyItem(
             at: SharedData.packageRoot.appendingPathComponent("models/digits"),
             to: models.appendingPathComponent("digits"))
+        try adding(models)
         self.flags =
             ["--models", models.path, "--taught-dir", taught ?? folder.appendingPathComponent("taught").path] + flags
         daemon = try Daemon(self.flags)

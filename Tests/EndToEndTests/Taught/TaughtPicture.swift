@@ -23,6 +23,19 @@ enum TaughtPicture {
         return png(rows)
     }
 
+    /// A picture of cells of one colour each, row by row from the top; as many in each row, which divide the side.
+    static func png(cells: [[[Int]]]) -> Data {
+        var rows = Data()
+        for y in 0..<side {
+            rows.append(0)
+            for x in 0..<side {
+                let row = cells[y * cells.count / side]
+                rows += row[x * row.count / side].map { UInt8($0) }
+            }
+        }
+        return png(rows)
+    }
+
     private static func png(_ rows: Data) -> Data {
         var png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
         var header = Data()

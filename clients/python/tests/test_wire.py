@@ -490,6 +490,15 @@ class TeachTests(unittest.TestCase):
         with Scripted(answering(answer(bodies[0]))) as server:
             self.assertTrue(asyncio.run(ask(server.url)).is_anomaly)
 
+    def test_anomaly_has_a_map_where_it_is_asked_for(self):
+        mapped = {**self.ANOMALY, "anomaly": {**self.ANOMALY["anomaly"], "map": [[0, 0.25, 1.5], [0.31, 2, 0]]}}
+        bodies = [json.dumps(one).encode() for one in (self.ANOMALY, mapped)]
+        with Scripted(answering(*map(answer, bodies))) as server, Client(server.url) as client:
+            self.assertIsNone(client.anomaly("screws", b"picture").map)
+            found = client.anomaly("screws", b"picture", map=True).map
+            self.assertEqual((found.shape, str(found.dtype), found.tolist()), ((2, 3), "float64", [[0, 0.25, 1.5], [0.31, 2, 0]]))
+            self.assertEqual(server.requests[1][0].split(" HTTP")[0], "POST /v1/models/screws/classify?map=true")
+
     def test_anomaly_refuses_a_model_that_tells_classes_apart(self):
         other = {key: value for key, value in self.ANOMALY.items() if key != "anomaly"}
         with Scripted(answering(answer(json.dumps(other).encode()))) as server, Client(server.url) as client:

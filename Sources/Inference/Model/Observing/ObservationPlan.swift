@@ -1,5 +1,6 @@
 internal import ImagePipeline
 internal import Observations
+internal import Teaching
 
 /// The plan for reading one group of outputs: the tensors of the engine, and the decoders for their shapes.
 struct ObservationPlan: Sendable {
@@ -130,6 +131,16 @@ struct ObservationPlan: Sendable {
                 throw .unexpected(
                     role: "output", expected: "\(classes.dimension) numbers, as \"\(classes.key)\" has",
                     found: decoding.pooling == nil ? "\(shape)" : "\(decoder.dimension) of \(shape)")
+            }
+            if case .taught(let head)? = classes, let grid = head.normal?.patches?.grid {
+                let reader = if case .patches(let reader) = decoder.patches { reader } else { PatchReader?.none }
+                guard let reader, reader.rows == grid.rows, reader.columns == grid.columns, reader.width == grid.width
+                else {
+                    throw .unexpected(
+                        role: "output",
+                        expected: "\(grid.rows) x \(grid.columns) patches of \(grid.width) numbers, as \"taught\" has",
+                        found: "\(shape)")
+                }
             }
             return .embedding(decoder)
         case .text(let decoding): return .text(try TextDecoder(decoding, shape: shapes["output"]?.first ?? []))

@@ -342,10 +342,12 @@ class AsyncClient:
         return await self._run(_plan.search(name, image, text, top, label, query, self._retries), timeout)
 
     async def anomaly(
-        self, name: str, image: Image, *, crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
+        self, name: str, image: Image, *, map: bool = False, crop: Optional[str] = None, orientation: Orientation = None,
+        timeout: Optional[float] = None,
     ) -> AnomalyResult:
         """As `Client.anomaly`."""
-        return await self._run(_plan.anomaly(name, image, {"crop": crop, "orientation": orientation}, self._retries), timeout)
+        query = {"map": "true" if map else None, "crop": crop, "orientation": orientation}
+        return await self._run(_plan.anomaly(name, image, query, self._retries), timeout)
 
     async def export(self, name: str, *, timeout: Optional[float] = None) -> bytes:
         """As `Client.export`."""

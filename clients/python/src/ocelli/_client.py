@@ -428,13 +428,16 @@ class Client:
         return self._run(_plan.search(name, image, text, top, label, query, self._retries), timeout)
 
     def anomaly(
-        self, name: str, image: Image, *, crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
+        self, name: str, image: Image, *, map: bool = False, crop: Optional[str] = None, orientation: Orientation = None,
+        timeout: Optional[float] = None,
     ) -> AnomalyResult:
         """How unusual a picture is for a model that was taught normal pictures.
 
         Args:
             name: the model's name: a taught model with the method ``normal``, or a bundle of ``ocelli teach --normal``.
             image: a path, bytes or a binary file.
+            map: whether the result has ``map``, a NumPy array with the distance of each patch of the picture, for a model that
+                compares patches (400 for others).
             crop, orientation, timeout: as for `classify`.
 
         Returns:
@@ -443,7 +446,8 @@ class Client:
         Raises:
             ValueError: where the model tells classes apart.
         """
-        return self._run(_plan.anomaly(name, image, {"crop": crop, "orientation": orientation}, self._retries), timeout)
+        query = {"map": "true" if map else None, "crop": crop, "orientation": orientation}
+        return self._run(_plan.anomaly(name, image, query, self._retries), timeout)
 
     def export(self, name: str, *, timeout: Optional[float] = None) -> bytes:
         """A taught model's classifier as the bytes of a Core ML file, to run in an app behind the same embedder.

@@ -28,6 +28,13 @@ def decoded_vector(value: Mapping[str, str] | Sequence[float]) -> NDArray[numpy.
     return numpy.asarray(value, dtype=numpy.float32)
 
 
+def decoded_map(rows: Sequence[Sequence[float]]) -> NDArray[numpy.float64]:
+    """Numbers in rows, as an array."""
+    import numpy
+
+    return numpy.asarray(rows, dtype=numpy.float64)
+
+
 def decoded_runs(mask: Mapping[str, Any]) -> NDArray[numpy.bool_]:
     """COCO's compressed run lengths: runs of pixels outside and inside, column by column.
 

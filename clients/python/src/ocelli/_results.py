@@ -81,6 +81,8 @@ class AnomalyResult(_Answer):
     p: Optional[float]
     #: Whether the score is above the threshold; None without one.
     is_anomaly: Optional[bool]
+    #: The distance of each patch to the nearest normal one, rows from the top of the picture as displayed; None unless it was asked for.
+    map: Optional[NDArray[numpy.float64]] = dataclasses.field(default=None, compare=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -385,7 +387,8 @@ def anomaly(answer: Mapping[str, Any]) -> AnomalyResult:
     if found is None:
         raise ValueError(f"the model {answer.get('model')!r} was not taught with the method normal: its answer has no anomaly")
     return AnomalyResult(
-        **_base(answer), score=float(found["score"]), threshold=found.get("threshold"), p=found.get("p"), is_anomaly=found.get("is_anomaly"))
+        **_base(answer), score=float(found["score"]), threshold=found.get("threshold"), p=found.get("p"), is_anomaly=found.get("is_anomaly"),
+        map=_pixels.decoded_map(found["map"]) if "map" in found else None)
 
 
 #: The members that a detection has itself; an object under another name is the answer of a stage.
