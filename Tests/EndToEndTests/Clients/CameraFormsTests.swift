@@ -6,11 +6,11 @@ import Testing
 ///
 /// Agent DVR is a program of .NET: its `FaceRecognizer.RegisterFace` sends with `HttpClient` (the trace in
 /// github.com/doitandbedone/ispyagentdvr-docker, issue 345), to the routes of DeepStack and CodeProject.AI that
-/// www.ispyconnect.com/userguide-agent-deepstack-ai.aspx names; it asks for the list of models without a body. The parts
-/// are those of DeepStack's examples for .NET, the bytes those of `MultipartFormDataContent` (github.com/dotnet/runtime):
-/// a boundary in quotes, names without, files named twice, texts with a type.
+/// www.ispyconnect.com/userguide-agent-deepstack-ai.aspx names; it asks for the list of models without a body. The
+/// parts are those of DeepStack's examples for .NET, the bytes those of `MultipartFormDataContent` (dotnet/runtime on
+/// GitHub): a boundary in quotes, names without, files named twice, texts with a type.
 ///
-/// double-take sends with axios and form-data (api/src/util/detectors/deepstack.js of github.com/jakowenko/double-take):
+/// double-take sends with axios and form-data (api/src/util/detectors/deepstack.js of jakowenko/double-take on GitHub):
 /// a boundary that begins with 26 dashes, and chunks, because axios before 1.0 does not know the length of files.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CameraFormsTests {
