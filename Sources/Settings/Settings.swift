@@ -122,4 +122,5 @@ package enum Dialect: String, Sendable, CaseIterable {
     case sageMaker = "sagemaker"
     case vertex
     case deepStack = "deepstack"
+    case openAI = "openai"
 }

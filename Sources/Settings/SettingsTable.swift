@@ -433,7 +433,7 @@ package enum SettingsTable {
                 "dialects", \.dialects, atLeast: 0,
                 "Interfaces of other servers that are served too, for their clients (docs/clients.md): tfserving (TensorFlow Serving and "
                     + "KServe, version 1), sagemaker (/ping, /invocations), vertex (Vertex AI's AIP_ variables), deepstack "
-                    + "(DeepStack and CodeProject.AI)."
+                    + "(DeepStack and CodeProject.AI), openai (/v1/embeddings)."
             ),
         ])
 }

@@ -270,7 +270,7 @@ import Testing
             ("GET /ping", "sagemaker"), ("POST /invocations", "sagemaker"), ("POST /v1/vision/detection", "deepstack"),
             ("POST /v1/vision/face", "deepstack"), ("POST /v1/vision/scene", "deepstack"),
             ("POST /v1/vision/custom/m", "deepstack"), ("GET /v1/vision/custom/list", "deepstack"),
-            ("GET /v1/status/ping", "deepstack"),
+            ("GET /v1/status/ping", "deepstack"), ("POST /v1/embeddings", "openai"),
         ])
     func whatIsOff_namesTheSetting(_ line: String, _ dialect: String) async throws {
         let world = try await World { $0.dialects = [] }

@@ -12,7 +12,7 @@ internal import WireFormats
 
 /// The routes of other servers' interfaces (`dialects`), as rows of the table of routes.
 extension Service {
-    static let dialects: [RouteTable.Resource] = tensorFlowServing + sageMaker + deepStack
+    static let dialects: [RouteTable.Resource] = tensorFlowServing + sageMaker + deepStack + openAI
 
     // MARK: TensorFlow Serving, KServe version 1
 
@@ -99,6 +99,16 @@ extension Service {
             .get(.read, "deepstack_update") { _, call in
                 answer(call, json("{\"success\":true,\"updateAvailable\":false,\"message\":\"\"}"))
             }),
+    ]
+
+    // MARK: OpenAI
+
+    private static let openAI: [RouteTable.Resource] = [
+        .init(
+            ["/v1/embeddings"], dialect: .openAI,
+            .post(.infer, "openai_embeddings") { service, call in
+                service.predict(call, reading: EmbeddingsHandler.prediction)
+            })
     ]
 
     /// Answers the names of the models that detect objects, including lazy models, because their task is known only

@@ -258,6 +258,17 @@ package final class Service: HTTPResponder {
         }
     }
 
+    /// Answers a prediction by the model that the body names.
+    /// - Parameter reading: reads the body.
+    func predict(
+        _ call: Call, reading: @escaping @Sendable (Call, HTTPRequest) async throws(ServiceError) -> PredictionCall
+    ) -> BodyAdmission {
+        accept(call) { [self] (request) async throws(ServiceError) in
+            let prediction = try await reading(call, request)
+            return try await ModelChoice(for: prediction, shadows).answer(request, of: prediction, sharing: shared)
+        }
+    }
+
     /// Throws if the daemon is draining, or if a model that must be ready is not.
     func checkReadiness(_ settings: Settings) throws(ServiceError) {
         if isDraining.load(ordering: .relaxed) {

@@ -13,14 +13,15 @@ import Testing
         .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
     func everyLineAnswersAsItSays() throws {
         let root = SharedData.packageRoot
-        let dialects = "tfserving,sagemaker,vertex,deepstack"
+        let dialects = "tfserving,sagemaker,vertex,deepstack,openai"
         #expect(
             document.text.contains(
                 "ocelli serve --models models --models Tests/Fixtures/detectors --dialects \(dialects)"))
         let daemon = try Daemon(
             [
                 "--models", root.path + "/models", "--models", root.path + "/Tests/Fixtures/detectors", "--model",
-                "face=\(root.path)/Tests/Fixtures/observations/ssd_few", "--dialects", dialects, "--cors-origins",
+                "face=\(root.path)/Tests/Fixtures/observations/ssd_few", "--model",
+                "embedder=\(root.path)/Tests/Fixtures/observations/embedder", "--dialects", dialects, "--cors-origins",
                 "https://app.example",
             ], environment: ["AIP_HEALTH_ROUTE": "/health", "AIP_PREDICT_ROUTE": "/predict"])
         let address = daemon.url.dropFirst("http://".count)
@@ -52,6 +53,22 @@ import Testing
         let result = try PythonClients.run(
             "tfserving_client.py", [daemon.url, "digits", BadInputTests.seven.path])
         #expect(result.status == 0 && result.text == "ok 7\n", "\(result.text)\(result.errors)\(daemon.log)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    @Test(
+        "OpenAI's package gets the vectors of texts and pictures, and Ocelli's errors",
+        .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)),
+        .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
+    func openAIsPackage() throws {
+        let words = try #require(SharedData.folder).appendingPathComponent("words")
+        let daemon = try Daemon(
+            ["clip-split", "sentence-mean"].flatMap { ["--model", "\($0)=\(words.path)/models/\($0)"] } + [
+                "--dialects", "openai", "--max-batch", "4",
+            ])
+        let result = try PythonClients.run("openai_client.py", [daemon.url, words.path])
+        #expect(
+            result.status == 0 && result.text.hasPrefix("ok "), "\(result.text)\(result.errors)\(daemon.log)")
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
