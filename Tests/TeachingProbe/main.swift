@@ -8,10 +8,11 @@ import Teaching
 /// `run-named` and `run-named-compacting` examples have names, and get others. With `run-normal` and
 /// `run-normal-compacting` the method is `normal`, and with `run-normal-patches` and `run-normal-patches-compacting` it
 /// compares patches, of which some are chosen.
-/// `full` fills the disk and forgets everything; `full-damaged` damages the end of a journal on a full disk.
+/// `full` fills the disk and forgets everything; `full-damaged` damages the end of a journal on a full disk. `script`
+/// and `script-compacting` read the changes from standard input (``Script``), and `contents` writes their result.
 ///
-/// usage: TeachingProbe run[-named|-normal][-compacting] FOLDER SEED STEPS | TeachingProbe state|full|full-damaged
-/// FOLDER
+/// usage: TeachingProbe run[-named][-normal[-patches]][-compacting] FOLDER SEED STEPS
+///     | TeachingProbe state|full|full-damaged|script[-compacting]|contents FOLDER
 struct Probe {
     let store: TaughtStore
     var generator: UInt64
@@ -107,7 +108,7 @@ struct FullDisk {
         let picture = Array("picture \(number) \(label)".utf8)
         return TaughtModel.NewExample(
             id: picture.withUnsafeBytes { ExampleID(of: $0) }, label: label,
-            embedding: (0..<64).map { Float(number * 64 + $0) })
+            embedding: (0..<64).map { Float(number * 64 + $0) }, name: "name \(number) of \(label)")
     }
 
     func isFull(_ body: () throws -> Void) throws -> Bool {
@@ -148,7 +149,8 @@ struct FullDisk {
         }
         for example in gone {
             let numbers = example.embedding.withUnsafeBytes { Data($0) }
-            guard contents.range(of: Data(example.id.bytes)) == nil, contents.range(of: numbers) == nil else {
+            let name = Data((example.name ?? "no name").utf8)
+            guard [Data(example.id.bytes), numbers, name].allSatisfy({ contents.range(of: $0) == nil }) else {
                 throw Failure(text: "a file has what was forgotten")
             }
         }
@@ -156,9 +158,11 @@ struct FullDisk {
 
     func forgetEverything() throws {
         let small = try store.create(
-            "small", Embedder(model: "embedder", version: "1", digest: "sha256:1"), dimension: 64, .auto
+            "small", Embedder(model: "embedder", version: "1", digest: "sha256:1"), dimension: 64,
+            .normal(falseAlarms: 0.1)
         ).model
-        _ = try small.teach([example(100_001, "s"), example(100_002, "t")], time: 1)
+        let normal = [example(100_001, "normal"), example(100_002, "normal")]
+        _ = try small.teach(normal, time: 1)
         let model = try teachUntilFull("large")
         fill()
         let examples = Array(model.view.state.examples)
@@ -167,14 +171,15 @@ struct FullDisk {
             try check([example])
             fill()
         }
-        try small.forget(label: "s")
+        try small.forget(normal[0].id)
         fill()
+        guard small.view.state.examples.map(\.name) == [normal[1].name] else { throw Failure(text: "a name is lost") }
         for label in Set(model.view.state.examples.map(\.label)).sorted() {
             try model.forget(label: label)
             fill()
         }
         try check(examples)
-        try small.forget(label: "t")
+        try small.forget(label: "normal")
         fill()
         guard try isFull({ for number in 0..<10_000 { _ = try model.teach([example(number, "c")], time: 1) } }) else {
             throw Failure(text: "the disk is not full")
@@ -187,7 +192,9 @@ struct FullDisk {
 
 let arguments = CommandLine.arguments
 var limits = TeachingLimits()
-if arguments[1].hasPrefix("run") { limits.slack = arguments[1].hasSuffix("-compacting") ? -1 << 20 : 1 << 40 }
+if arguments[1].hasPrefix("run") || arguments[1].hasPrefix("script") {
+    limits.slack = arguments[1].hasSuffix("-compacting") ? -1 << 20 : 1 << 40
+}
 limits.patches = 20
 switch arguments[1] {
 case "full":
@@ -207,6 +214,15 @@ case "full-damaged":
         throw Failure(text: "\(store.problems)")
     }
     print("kept: \(store.notices)")
+case "contents":
+    print(try Script(store: TaughtStore(folder: arguments[2])).contents(), terminator: "")
+case let mode where mode.hasPrefix("script"):
+    let script = Script(store: try TaughtStore(folder: arguments[2], limits: limits))
+    var time = 0
+    while let line = readLine() {
+        try script.run(line, time: time)
+        time += 1
+    }
 default:
     var probe = Probe(
         store: try TaughtStore(folder: arguments[2], limits: limits),

@@ -65,6 +65,23 @@ import Testing
         #expect(names(again) == ["1": "new", "2": "new"] && again.view.state.examples.count == 2)
     }
 
+    @Test("a new picture that occurs several times in a request has the last class and name, after a start too")
+    func aRequestMayTeachAPictureTwice() throws {
+        do {
+            let (_, model) = try open()
+            let outcomes = try model.teach(
+                [
+                    example("1", "a", "first"), example("1", "a", "second"), example("2", "a", nil),
+                    example("2", "b", nil), example("3", "a", nil), example("3", "a", "third"),
+                ], time: 1)
+            #expect(outcomes.map(\.isNew) == [true, false, true, false, true, false])
+            #expect(outcomes.map(\.isMoved) == [false, false, false, true, false, false])
+        }
+        let (_, again) = try open()
+        #expect(names(again) == ["1": "second", "3": "third"] && again.view.state.serving == 1)
+        #expect(["1", "2", "3"].map { again.view.state.example(id($0))?.label } == ["a", "b", "a"])
+    }
+
     @Test("names survive compaction, with examples that have none")
     func compactionKeepsNames() throws {
         var limits = TeachingLimits()

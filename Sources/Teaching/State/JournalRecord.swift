@@ -76,9 +76,12 @@ extension TaughtState {
         case .versions(let list, let serving, let next):
             (versions, self.serving, self.next) = (list, serving, next)
         case .change(let change):
+            // A request may teach a picture, and give it another class or name.
+            var taught: Set<ExampleID> = []
             let isWhole = change.items.allSatisfy { item in
-                if let embedding = item.embedding { return fits(embedding, item.patches) }
-                return example(item.id) != nil
+                guard let embedding = item.embedding else { return taught.contains(item.id) || example(item.id) != nil }
+                taught.insert(item.id)
+                return fits(embedding, item.patches)
             }
             guard isWhole else { return false }
             apply(change, keeping: keeping)

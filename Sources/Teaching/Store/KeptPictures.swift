@@ -17,6 +17,8 @@ package enum KeptPictures {
             try file.sync()
             try Folders.rename(path + ".new", path)
         }
+        // Without this, a power failure could take the folder of the first pictures.
+        try Folders.sync(model)
     }
 
     /// Removes pictures; missing ones count as removed.
