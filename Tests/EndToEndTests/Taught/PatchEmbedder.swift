@@ -9,7 +9,6 @@ struct PatchEmbedder {
     var isTokens = false
     /// Further members of the output in model.json, such as `, "patches": {"rows": 4}`.
     var members = ", \"pooling\": \"mean\""
-    var cropAndScale = "fill"
 
     private var file: ONNXFile {
         let side = 24, window = [side / rows, side / columns]
@@ -35,7 +34,7 @@ struct PatchEmbedder {
             """
             {"name": "\(name)", "id": "\(name)", "version": "1", "model": {"file": "model.onnx", "backend": "onnx"},
              "inputs": [{"name": "image", "type": "image", "shape": [24, 24, 3], "format": "RGB", "layout": "NCHW",
-                         "crop_and_scale": "\(cropAndScale)", "normalize": {"mean": [0, 0, 0], "std": [1, 1, 1], "scale": 1}}],
+                         "crop_and_scale": "fill", "normalize": {"mean": [0, 0, 0], "std": [1, 1, 1], "scale": 1}}],
              "outputs": [{"name": "patches", "type": "embedding"\(members)}]}
             """.utf8
         ).write(to: folder.appendingPathComponent("model.json"))

@@ -47,9 +47,6 @@ struct TaughtPatchesTests {
             try tokens.write(to: models.appendingPathComponent("unclear"))
             tokens.members += ", \"patches\": {\"rows\": 4}"
             try tokens.write(to: models.appendingPathComponent("tokens"))
-            var centre = PatchEmbedder()
-            centre.cropAndScale = "center"
-            try centre.write(to: models.appendingPathComponent("centre"))
         }
     }
 
