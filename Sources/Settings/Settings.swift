@@ -46,6 +46,7 @@ package struct Settings: Sendable, Hashable {
     package var overloadPolicy = OverloadPolicy.defer
     package var answerCache = 0
     package var answerCacheAge = 300.0
+    package var textCache = 16 << 20
     package var deadline = 60.0
     package var maxDeadline = 300.0
 
@@ -56,6 +57,7 @@ package struct Settings: Sendable, Hashable {
     package var maxBatch = 64
     package var maxCrops = 64
     package var maxLines = 1_000
+    package var maxText = 64 << 10
     package var tolerateTruncated = false
 
     // Taught models.

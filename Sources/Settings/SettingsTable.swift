@@ -227,6 +227,10 @@ package enum SettingsTable {
             .duration(
                 "answer_cache_age", \.answerCacheAge, 0.001...86_400,
                 "Maximum age of a cached answer."),
+            .bytes(
+                "text_cache", \.textCache, 0...(1 << 40),
+                "Memory for the vectors of texts and labels that were embedded lately, of all models (docs/words.md). 0: none is "
+                    + "kept."),
             .duration(
                 "deadline", \.deadline, 0.001...86_400,
                 "Maximum time of a request, when the request does not set timeout_ms."),
@@ -262,6 +266,10 @@ package enum SettingsTable {
                 "max_lines", \.maxLines, 1...10_000,
                 "Maximum number of lines of text that are read in one picture. The least confident regions beyond are left out and "
                     + "counted (\"skipped\")."),
+            .bytes(
+                "max_text", \.maxText, 1...(8 << 20),
+                "Maximum size of a text to embed, in UTF-8. A model reads only the part that its longest text has room for."
+            ),
             .bool(
                 "tolerate_truncated", \.tolerateTruncated,
                 "Classify truncated pictures by the part that arrived, instead of refusing them."),

@@ -25,6 +25,8 @@ extension ComparableAnswer {
         }
     }
 
+    package init(_ embedding: TextEmbedding) { self = .embedding(embedding.vector) }
+
     /// Pictures among the outputs are compared by the digest of their bytes, as text.
     package init(_ prediction: Prediction) {
         var values: [String: OutputValue] = [:]

@@ -26,7 +26,8 @@ extension Service {
             .init(
                 PathTemplate.model("/v1/models", "predict"),
                 .post(.infer, "predict", predicted(PredictTask.prediction))),
-            observation(.detect), observation(.segment), observation(.keypoints), observation(.embed),
+            observation(.detect), observation(.segment), observation(.keypoints),
+            .init(PathTemplate.task("embed"), .post(.infer, "embed", predicted(EmbedTask.prediction))),
             observation(.read),
             .init(["/v1/models"], .get(.read, "models", computed(ModelsHandler.list))),
             .init(PathTemplate.model("/v1/models"), .get(.read, "model", computed(ModelsHandler.describe))),

@@ -46,6 +46,7 @@ package final class Service: HTTPResponder {
         self.listenerRoutes = listenerRoutes
         live = Mutex(settings)
         shared = SharedPredictions(settings.settings)
+        TextCache.shared.use(capacity: settings.settings.textCache)
         self.log = log
         limitWork(settings.settings)
     }
@@ -55,6 +56,7 @@ package final class Service: HTTPResponder {
         live.withLock { $0 = settings }
         taught?.use(settings.settings)
         shared.use(settings.settings)
+        TextCache.shared.use(capacity: settings.settings.textCache)
         limitWork(settings.settings)
     }
 
@@ -282,7 +284,8 @@ package final class Service: HTTPResponder {
         let page = MetricsPage(
             metrics: metrics, records: repository.records, taught: taught?.usage, rollouts: repository.rolloutViews,
             server: server.withLock { $0.server }?.statistics ?? HTTPServerStatistics(),
-            decoding: DecodeBudget.shared.usage, shared: shared.usage, settings: settings,
+            decoding: DecodeBudget.shared.usage, shared: shared.usage, texts: TextCache.shared.usage,
+            settings: settings,
             isReady: repository.isReady(when: settings.readyCondition) && !isDraining.load(ordering: .relaxed),
             suppressedLogLines: log.suppressedLines, lostLogLines: log.lostLines)
         return HTTPResponse(

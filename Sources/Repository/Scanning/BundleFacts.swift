@@ -16,6 +16,8 @@ struct BundleFacts: Sendable {
     private(set) var classifiesPictures = false
     /// The tasks that it performs on pictures, in addition to classification.
     private(set) var tasks: [ObservationTask] = []
+    /// True if it embeds texts, and if it classifies by labels of a request.
+    private(set) var embedsTexts = false, takesLabels = false
     /// The names of the models that a pipeline runs; empty for a model.
     private(set) var pipelineModels: Set<String> = []
     /// True if only loading the model shows whether it takes a picture and what its outputs mean: it has no model.json.
@@ -56,6 +58,7 @@ struct BundleFacts: Sendable {
                 classifiesPictures = CoreMLFile.description(ofFileAt: bundle.source.path)?.classifiesPictures ?? false
             }
             if bundle.reader != nil { tasks = [.read] }
+            if let words = bundle.words { adopt(words) }
             guard let manifest = bundle.manifest else {
                 // Whether the labels fit the output is known only when the model is loaded.
                 if let facts = bundle.facts {
@@ -68,7 +71,7 @@ struct BundleFacts: Sendable {
             idleUnload = manifest.runtime.idleUnloadSeconds.map { .seconds($0) }
             version = manifest.version
             classifiesPictures = classifiesPictures || manifest.classifiesPictures
-            if bundle.reader == nil { tasks = manifest.observations.map(\.task) }
+            if bundle.reader == nil, bundle.words == nil { tasks = manifest.observations.map(\.task) }
             if let pipeline = manifest.pipeline {
                 pipelineModels = pipeline.models
                 tasks = [.detect]
@@ -79,10 +82,19 @@ struct BundleFacts: Sendable {
         }
     }
 
+    /// A file with both sides states its scale only when it runs.
+    private mutating func adopt(_ words: WordsDescription) {
+        embedsTexts = true
+        takesLabels = words.takesPictures && (words.isWhole || words.zeroShot.scale != nil)
+        classifiesPictures = takesLabels && words.zeroShot.labels != nil
+        tasks = words.takesPictures ? [.embed] : []
+    }
+
     /// Replaces the declared facts by those of the loaded model.
     mutating func adopt(_ model: Model) {
         classifiesPictures = model.isImageClassifier
         tasks = model.tasks
+        (embedsTexts, takesLabels) = (model.embedsTexts, model.takesLabels)
         isUndecided = !model.loadReport.undecided.isEmpty
         isUndetermined = false
     }

@@ -14,6 +14,10 @@ package enum DefaultModel: Sendable, Hashable {
     package enum Purpose: Sendable, Hashable {
         case classification
         case task(ObservationTask)
+        /// Embedding texts.
+        case texts
+        /// Classification by labels of a request.
+        case labels
     }
 
     /// The properties of a version that decide whether its model is chosen.

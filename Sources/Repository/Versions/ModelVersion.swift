@@ -376,6 +376,8 @@ final class ModelVersion: Sendable {
                 switch purpose {
                 case .classification: (model?.isImageClassifier ?? false, state.facts.classifiesPictures)
                 case .task(let task): (model?.tasks.contains(task) ?? false, state.facts.tasks.contains(task))
+                case .texts: (model?.embedsTexts ?? false, state.facts.embedsTexts)
+                case .labels: (model?.takesLabels ?? false, state.facts.takesLabels)
                 }
             return DefaultModel.Candidate(
                 isReady: isReady, isDeclared: isDeclared, isUndetermined: state.facts.isUndetermined,

@@ -20,6 +20,7 @@ package struct MetricsPage {
     package let server: HTTPServerStatistics
     package let decoding: DecodeBudget.Usage
     package let shared: SharedAnswersUsage
+    package let texts: TextCache.Usage
     package let settings: Settings
     package let isReady: Bool
     package let suppressedLogLines: UInt64
@@ -29,7 +30,8 @@ package struct MetricsPage {
     package init(
         metrics: ServiceMetrics, records: [ModelRecord], taught: TaughtUsage?,
         rollouts: [(name: String, view: ModelRollout.View)], server: HTTPServerStatistics, decoding: DecodeBudget.Usage,
-        shared: SharedAnswersUsage, settings: Settings, isReady: Bool, suppressedLogLines: UInt64, lostLogLines: UInt64
+        shared: SharedAnswersUsage, texts: TextCache.Usage, settings: Settings, isReady: Bool,
+        suppressedLogLines: UInt64, lostLogLines: UInt64
     ) {
         self.metrics = metrics
         self.records = records
@@ -38,6 +40,7 @@ package struct MetricsPage {
         self.server = server
         self.decoding = decoding
         self.shared = shared
+        self.texts = texts
         self.settings = settings
         self.isReady = isReady
         self.suppressedLogLines = suppressedLogLines
@@ -284,6 +287,11 @@ package struct MetricsPage {
         text.single("ocelli_kept_answers", .gauge, "Answers that are kept (answer_cache).", shared.answers)
         text.single("ocelli_kept_answer_bytes", .gauge, "Memory of the answers that are kept, in bytes.", shared.bytes)
         text.single("ocelli_kept_answer_bytes_limit", .gauge, "Maximum memory of kept answers.", settings.answerCache)
+        text.single(
+            "ocelli_text_cache_hits_total", .counter, "Texts and labels with a vector that was kept (text_cache).",
+            texts.hits)
+        text.single("ocelli_text_cache_misses_total", .counter, "Texts and labels that were embedded.", texts.misses)
+        text.single("ocelli_text_cache_bytes", .gauge, "Memory of the vectors that are kept, in bytes.", texts.bytes)
     }
 
     private func writeStages(to text: inout MetricsText) {

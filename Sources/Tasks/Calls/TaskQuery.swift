@@ -15,9 +15,16 @@ package protocol TaskQuery: Sendable {
     var ownNames: [String] { get }
     /// Takes one of the task's own parameters; false for other parameters.
     mutating func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool
+    /// The name of the text parts of a form that make a list, in their order; nil if the task has no list.
+    var listName: String? { get }
+    /// Takes the values of these parts, after all parameters.
+    mutating func take(list: [String]) throws(ServiceError)
 }
 
 extension TaskQuery {
+    package var listName: String? { nil }
+    package mutating func take(list: [String]) throws(ServiceError) {}
+
     /// The names of all parameters.
     package var names: [String] { ownNames + PictureQuery.names }
 

@@ -19,7 +19,10 @@ package struct ClassifyQuery: TaskQuery {
     package var threshold: Float?
     /// True if the answer has the distances of a picture's patches.
     package var map = false
-    package var ownNames: [String] { ["top", "threshold", "size", "map"] }
+    /// The labels of the request; nil on a route that takes none.
+    package var labels: LabelQuery?
+    package var ownNames: [String] { ["top", "threshold", "size", "map"] + (labels == nil ? [] : LabelQuery.names) }
+    package var listName: String? { labels == nil ? nil : LabelQuery.part }
 
     /// A query without parameters.
     package init() {}
@@ -30,10 +33,12 @@ package struct ClassifyQuery: TaskQuery {
         case "threshold": threshold = try parameter.share()
         case "map": map = try parameter.flag()
         case "size": picture.size = try Self.size(parameter)
-        default: return false
+        default: return try labels?.take(parameter) ?? false
         }
         return true
     }
+
+    package mutating func take(list: [String]) throws(ServiceError) { try labels?.take(parts: list) }
 }
 
 extension ClassifyQuery {
@@ -63,26 +68,43 @@ package struct ClassifyTask: PredictionTask {
     private let threshold: Float
     private let logsTopLabel: Bool
     private let showsMap: Bool
+    /// The labels of the request.
+    private let labels: LabelQuery
+    private let isExplained: Bool
+    /// The labels as classes of the model; nil without labels, and until ``prepared()``.
+    private var classes: LabelClasses?
 
     package static var answersTaughtModels: Bool { true }
 
-    package static func unnamed(_ query: ClassifyQuery) -> UnnamedModel { .usual(.classification) }
+    package static func unnamed(_ query: ClassifyQuery) -> UnnamedModel {
+        .usual(query.labels?.labels.isEmpty ?? true ? .classification : .labels)
+    }
     package let inputs = PictureInputs()
     /// A picture with the map of distances over it, if `Accept` selects it and the model compares patches.
     package let forms: AnswerForms
 
     /// A request for classes.
     package static func prediction(_ call: Call) throws(ServiceError) -> PredictionCall {
-        try PredictionRunner<Self>(call, ClassifyQuery()).prediction
+        var query = ClassifyQuery()
+        query.labels = LabelQuery()
+        return try PredictionRunner<Self>(call, query).prediction
     }
 
     package init(
         _ run: ModelRequest, _ query: ClassifyQuery, of request: HTTPRequest, live: LiveSettings
     ) throws(ServiceError) {
         try query.checkSize(run.model)
-        let labels = run.classLabels
+        let own = query.labels ?? LabelQuery()
+        try own.check(run)
+        let labels = own.isEmpty ? run.classLabels : own.labels(for: run.model)
+        isExplained = query.picture.explain != nil
         // `explain` works without labels.
-        guard run.model.takesOnePicture, labels != nil || query.picture.explain != nil else {
+        guard run.model.takesOnePicture, labels != nil || isExplained else {
+            if run.model.words?.description.takesPictures == true {
+                if let refusal = run.model.refusalOfLabels { throw ServiceError(refusal) }
+                throw .invalidInput(
+                    "model \"\(run.name)\" has no labels of its own: \(LabelQuery.advice(run.name))")
+            }
             throw .invalidInput(
                 "model \"\(run.name)\" is not an image classifier (one image input, one output with labels): "
                     + run.model.abilities)
@@ -108,9 +130,18 @@ package struct ClassifyTask: PredictionTask {
         self.forms = forms
         showsMap = query.map
         self.run = run
+        self.labels = own
         top = query.top ?? min(live.settings.top, labels?.count ?? 1)
         threshold = query.threshold ?? 0
         logsTopLabel = live.settings.logTopLabel
+    }
+
+    /// Embeds the labels.
+    package func prepared() async throws(InferenceError) -> Self {
+        guard !labels.isEmpty, !isExplained else { return self }
+        var task = self
+        task.classes = try await labels.classes(of: run.model, options: run.options)
+        return task
     }
 
     /// The classes, and the encoded picture if the answer is one.
@@ -122,7 +153,8 @@ package struct ClassifyTask: PredictionTask {
 
     package func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<Output, InferenceError>] {
         let results = await run.model.classifications(
-            of: images, top: top, threshold: threshold, options: run.options, slot: slot, head: run.taught?.head)
+            of: images, top: top, threshold: threshold, options: run.options, slot: slot, head: run.taught?.head,
+            labels: classes)
         var outputs: [Result<Output, InferenceError>] = []
         for (image, result) in zip(images, results) {
             do throws(InferenceError) {
@@ -161,12 +193,17 @@ package struct ClassifyTask: PredictionTask {
         let result = output.result
         guard !result.classifications.isEmpty else { return nil }
         return ShadowWork(times: result.times, image: image, answer: { ComparableAnswer(result) }) {
-            [options = run.options, top] (model, sample, deadline, slot) in
-            let maximum = min(top, model.description.classLabels?.count ?? 1)
+            [options = run.options, top, labels] (model, sample, deadline, slot) in
             let options = options.forOtherVersion(sample, deadline: deadline)
-            let results = await model.classifications(
-                of: [image], top: maximum, threshold: 0, options: options, slot: slot)
-            return Result(results.first)
+            do throws(InferenceError) {
+                let classes = try await labels.classes(of: model, options: options)
+                let maximum = min(top, classes?.labels.count ?? model.description.classLabels?.count ?? 1)
+                let results = await model.classifications(
+                    of: [image], top: maximum, threshold: 0, options: options, slot: slot, labels: classes)
+                return Result(results.first)
+            } catch {
+                return .failure(error)
+            }
         }
     }
 

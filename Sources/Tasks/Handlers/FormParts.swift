@@ -75,9 +75,11 @@ package struct FormParts: Sendable {
     let item: [(name: String, part: Part)]?
     /// The text parts with the names of parameters, in order.
     package let parameters: [(name: String, value: String)]
+    /// The text parts that make a list, in order.
+    package let list: [String]
 
-    /// The maximum number of parts that are not pictures; real forms have far fewer.
-    private static let maximumOthers = 1000
+    /// The maximum number of parts that are not pictures: labels, and some parameters; most forms have far fewer.
+    private static let maximumOthers = LabelList.maximumCount + 100
 
     /// The boundary of a request's form; nil if its body is not a form.
     package static func boundary(of request: HTTPRequest) throws(ServiceError) -> [UInt8]? {
@@ -91,24 +93,26 @@ package struct FormParts: Sendable {
     /// Reads the parts of a request's form. A long form waits for the client's turn in the work queue, because the
     /// request has no slot yet.
     package static func read(
-        _ body: HTTPBody, boundary: [UInt8], maximum: Int, names: [String], inputs: Inputs = .none, in work: WorkQueue,
-        for claim: Claim, until deadline: MonotonicInstant?
+        _ body: HTTPBody, boundary: [UInt8], maximum: Int, names: [String], list: String? = nil,
+        inputs: Inputs = .none, in work: WorkQueue, for claim: Claim, until deadline: MonotonicInstant?
     ) async throws(ServiceError) -> FormParts {
         guard body.count > WorkQueue.shortForm else {
-            return try FormParts(body, boundary: boundary, maximum: maximum, names: names, inputs: inputs)
+            return try FormParts(body, boundary: boundary, maximum: maximum, names: names, list: list, inputs: inputs)
         }
         return try await work.run(for: claim, until: deadline, lowPriority: false) { (_) throws(ServiceError) in
-            try FormParts(body, boundary: boundary, maximum: maximum, names: names, inputs: inputs)
+            try FormParts(body, boundary: boundary, maximum: maximum, names: names, list: list, inputs: inputs)
         }
     }
 
     /// - Parameters:
     ///   - maximum: the maximum number of pictures.
     ///   - names: the names of the route's parameters.
+    ///   - list: the name of the text parts that make a list.
     init(
-        _ body: HTTPBody, boundary: [UInt8], maximum: Int, names: [String], inputs: Inputs = .none
+        _ body: HTTPBody, boundary: [UInt8], maximum: Int, names: [String], list: String? = nil,
+        inputs: Inputs = .none
     ) throws(ServiceError) {
-        var found = Found(inputs: inputs, names: names, maximum: maximum)
+        var found = Found(inputs: inputs, names: names, listName: list, maximum: maximum)
         var part: Part?
         var count = 0, problem: ServiceError?
         var limits = WireLimits()
@@ -146,19 +150,21 @@ package struct FormParts: Sendable {
         item = found.isItem ? try found.item() : nil
         pictures = item == nil ? try found.allPictures() : []
         parameters = found.parameters
+        self.list = found.list
     }
 
     /// The parts so far. Of text parts only parameters are kept, which bounds their number.
     private struct Found {
-        let inputs: Inputs, names: [String], maximum: Int
+        let inputs: Inputs, names: [String], listName: String?, maximum: Int
         private var pictures: [Part] = [], files: [Part] = [], named: [Part] = []
         private(set) var parameters: [(name: String, value: String)] = []
+        private(set) var list: [String] = []
 
-        /// Longer text is not the value of any parameter.
-        private static let longestParameter = 1024
+        /// Longer text is not the value of any parameter: the longest are lists of labels.
+        private static let longestParameter = LabelList.maximumCount * (LabelList.maximumBytes + 1)
 
-        init(inputs: Inputs, names: [String], maximum: Int) {
-            (self.inputs, self.names, self.maximum) = (inputs, names, maximum)
+        init(inputs: Inputs, names: [String], listName: String?, maximum: Int) {
+            (self.inputs, self.names, self.listName, self.maximum) = (inputs, names, listName, maximum)
         }
 
         /// Takes a complete part; returns its error, or nil.
@@ -174,6 +180,18 @@ package struct FormParts: Sendable {
                 pictures.append(part)
             } else if part.headers.filename != nil {
                 files.append(part)
+            } else if part.headers.name == listName {
+                let text = bytes[part.range]
+                guard text.count <= LabelList.maximumBytes, let text = String(validating: text, as: UTF8.self) else {
+                    return .badRequest(
+                        "part \(part.number), a \"\(part.headers.name)\": expected at most \(LabelList.maximumBytes) bytes of UTF-8, "
+                            + "found \(text.count)\(text.count <= LabelList.maximumBytes ? " that are not UTF-8" : "")")
+                }
+                guard list.count < LabelList.maximumCount else {
+                    return .badRequest(
+                        "the form has more than \(LabelList.maximumCount) parts \"\(part.headers.name)\", the limit")
+                }
+                list.append(text)
             } else if names.contains(part.headers.name), parameters.count < 100 {
                 let text = bytes[part.range].prefix(Self.longestParameter)
                 parameters.append((part.headers.name, String(decoding: text, as: UTF8.self)))

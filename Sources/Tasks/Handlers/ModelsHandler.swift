@@ -147,11 +147,13 @@ package struct ModelsHandler: CallHandler {
         writer.key("labels")
         let found = model.tasks.lazy.compactMap { model.observationOutput(for: $0)?.labels }.first
         writer.integer((description.classLabels ?? found)?.count ?? 0)
-        if !model.tasks.isEmpty { writer.member("tasks", model.tasks.map(\.rawValue)) }
+        let tasks = model.tasks.isEmpty && model.embedsTexts ? [.embed] : model.tasks
+        if !tasks.isEmpty { writer.member("tasks", tasks.map(\.rawValue)) }
         if let pipeline = model.pipeline {
             PipelineAnswer.write(pipeline, taughtVersion: { taught?.servingVersion(of: $0) }, to: &writer)
         }
         if let reader = model.reader { ReaderAnswer.write(reader, to: &writer) }
+        if let words = model.words { WordsAnswer.write(words, to: &writer) }
         if let head = model.taughtClassifier {
             writer.key("taught")
             writer.object { writer in

@@ -47,16 +47,18 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
             }
             form = try await FormParts.read(
                 request.body, boundary: boundary, maximum: call.live.settings.maxBatch, names: query.names,
-                inputs: found.map { FormParts.Inputs($0.model.description) } ?? .none, in: call.parts.work,
+                list: query.listName, inputs: found.map { FormParts.Inputs($0.model.description) } ?? .none,
+                in: call.parts.work,
                 for: choice.claim, until: deadline)
         }
         if let form = form?.parameters, !form.isEmpty {
             try query.read(request.head.target, form: form, maxDeadline: call.live.settings.maxDeadline)
         }
+        if let list = form?.list { try query.take(list: list) }
         var requestOptions = options(of: request, query, choice)
         let chosen =
             if let found { found } else {
-                try await choice.model(for: call, or: unnamed, until: requestOptions.deadline)
+                try await choice.model(for: call, or: Job.unnamed(query), until: requestOptions.deadline)
             }
         requestOptions.loadWait = chosen.loadWait
         // All pictures of a request share the limit of crops.
@@ -66,11 +68,15 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
             request, model: chosen.model, name: chosen.name, options: requestOptions,
             taught: chosen.taught, shadow: choice.route.flatMap { $0.name == chosen.name ? $0 : nil })
         if let stages = chosen.stages { run.stages = stages.parts }
-        let job = try Job(run, query, of: request, live: call.live)
-        let items = ItemsRunner(
-            job: job, request: run,
-            slots: SlotRunner(model: run.model, options: requestOptions, metrics: call.parts.metrics),
-            explain: query.picture.explain)
+        let slots = SlotRunner(model: run.model, options: requestOptions, metrics: call.parts.metrics)
+        let job: Job
+        let begun = try Job(run, query, of: request, live: call.live)
+        do throws(InferenceError) {
+            job = try await begun.prepared()
+        } catch {
+            throw slots.failure(error, of: Job.Inputs.itemKind)
+        }
+        let items = ItemsRunner(job: job, request: run, slots: slots, explain: query.picture.explain)
         if let count = form?.pictures.count, count > 1, let reason = job.forms.onlyOne {
             throw .badRequest("expected one picture, found \(count): \(reason)")
         }

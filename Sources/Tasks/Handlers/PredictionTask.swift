@@ -20,6 +20,9 @@ package protocol PredictionTask: TaskAnswers {
     /// Creates the task of a request. Refuses a model that cannot do it, and a query that the model cannot answer.
     init(_ run: ModelRequest, _ query: Query, of request: HTTPRequest, live: LiveSettings) throws(ServiceError)
 
+    /// The task with everything that it needs before its first item, and which takes time; called once, without a slot.
+    func prepared() async throws(InferenceError) -> Self
+
     var inputs: Inputs { get }
 
     /// Predicts for some items, several of them in one inference. Returns as many results, in the same order.
@@ -36,6 +39,8 @@ package protocol PredictionTask: TaskAnswers {
 
 extension PredictionTask {
     package static var runsStages: Bool { true }
+
+    package func prepared() async throws(InferenceError) -> Self { self }
 
     package func explanation(of image: EncodedImage, in slot: Slot) async throws(InferenceError) -> PreprocessedImage? {
         nil

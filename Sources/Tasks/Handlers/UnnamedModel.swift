@@ -19,6 +19,8 @@ package enum UnnamedModel: Sendable {
         switch self {
         case .usual(.classification), .first(_, .classification, _): model.isImageClassifier
         case .usual(.task(let task)), .first(_, .task(let task), _): model.tasks.contains(task)
+        case .usual(.texts), .first(_, .texts, _): model.embedsTexts
+        case .usual(.labels), .first(_, .labels, _): model.takesLabels
         case .refused, .any: true
         }
     }
@@ -36,7 +38,14 @@ package enum UnnamedModel: Sendable {
                     .modelNotFound,
                     "no default model: the model.json of \"\(name)\" has values to decide (\"$decide\"), so name the model "
                         + "in the path or the query, or finish model.json (`ocelli check` lists the values)")
-            case .none: throw ServiceError(.modelNotFound, purpose.absence)
+            case .none:
+                // Labels may come with the form, or the error says how to give them.
+                if purpose == .classification,
+                    case .model(let name, _) = repository.defaultModel(for: .labels, configured: configured)
+                {
+                    return name
+                }
+                throw ServiceError(.modelNotFound, purpose.absence)
             }
         case .first(let names, _, let absence):
             let present = repository.names
@@ -62,6 +71,12 @@ extension DefaultModel.Purpose {
         case .classification:
             "no model is an image classifier (one image input, one output with labels): name a model in the path, "
                 + "/v1/models/{name}/predict; /v1/models lists the models"
+        case .texts:
+            "no model embeds texts: put the folder of one, as published, into the folder of models (docs/words.md); "
+                + "/v1/models lists the models"
+        case .labels:
+            "no model classifies by labels of a request: put the folder of one for pictures and texts, such as CLIP, into the "
+                + "folder of models (docs/words.md); /v1/models lists the models"
         case .task(.read):
             "no model reads text: a reader is a text detector, a recognizer and, if it has one, a classifier of direction, as "
                 + "one bundle (model.json, \"reader\") or as a folder of the files that RapidOCR, PaddleOCR or PaddleX publish "

@@ -9,8 +9,8 @@ internal import SystemSupport
 internal import Teaching
 package import WireFormats
 
-/// Answers `POST /v1/taught/{name}/search`: embeds a picture in a slot of the embedder, and finds the examples of the
-/// version that serves that are nearest to it.
+/// Answers `POST /v1/taught/{name}/search`: embeds a picture in a slot of the embedder, or a text if the embedder takes
+/// texts, and finds the examples of the version that serves that are nearest to it.
 package struct SearchHandler: CallHandler {
     private let call: Call
     private let taught: TaughtModels
@@ -23,6 +23,7 @@ package struct SearchHandler: CallHandler {
         var query = SearchQuery()
         try query.read(call.head.target, maxDeadline: call.live.settings.maxDeadline)
         try call.checkDeclaredFrame()
+        if TextBody.isPlain(call.head) { try TextBody.checkCharset(call.head) }
         let model = try taught.find(call.path.name)
         if let refusal = taught.readyEmbedder(model.view.state.embedder)?.limiter.announce(claim: call.claim) {
             throw ServiceError(refusal)
@@ -35,6 +36,12 @@ package struct SearchHandler: CallHandler {
     package func respond(to request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
         try request.head.refuseContentCodings()
         var query = query
+        var text: String?
+        if TextBody.isPlain(request.head) {
+            text = try await call.read(request) { [settings] () throws(ServiceError) in
+                try TextBody(request, settings).texts.first
+            }
+        }
         var image = EncodedImage(request)
         if let boundary = try FormParts.boundary(of: request) {
             let form = try await FormParts.read(
@@ -60,7 +67,8 @@ package struct SearchHandler: CallHandler {
         if case .stale(let reason) = await taught.condition(of: model) { throw ServiceError(.modelNotReady, reason) }
         let embedder = try await taught.embedder(of: model.name, before.embedder, deadline: options.deadline)
         let slots = SlotRunner(model: embedder, options: options, metrics: call.parts.metrics)
-        let embedding = try await embed(image, slots)
+        let embedding =
+            if let text { try await embed(text, slots) } else { try await embed(image, slots) }
         // The examples as they are now: what was forgotten while the picture waited is not found.
         let state = model.view.state
         guard !state.examples.isEmpty else { return await Self.answer([]) }
@@ -75,6 +83,18 @@ package struct SearchHandler: CallHandler {
 
     private static func answer(_ found: [ExampleSearch.Found]) async -> HTTPResponse {
         await LongDecoding.run(lowPriority: false) { _ in TaughtWriter.json(.ok) { TaughtWriter.write(found, to: &$0) }
+        }
+    }
+
+    private func embed(_ text: String, _ slots: SlotRunner) async throws(ServiceError) -> [Float] {
+        do throws(InferenceError) {
+            let made = try await slots.model.textEmbeddings(of: [text], options: slots.options)
+            guard let embedding = made.embeddings.first else {
+                throw .modelNotReady(name: slots.model.description.name, reason: "there is no answer")
+            }
+            return embedding.vector
+        } catch {
+            throw slots.failure(error, of: .picture)
         }
     }
 

@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import ImagePipeline
 internal import Inference
 internal import JSON
+internal import Observations
 internal import Repository
 internal import ServicePlanning
 package import Settings
@@ -88,6 +89,24 @@ package enum BundleCheck {
         }
     }
 
+    private static func lines(of words: Words) -> [String] {
+        let model = words.textModel
+        var lines = [
+            "  texts by \(words.description[.texts] ?? ""), on \(model.loadReport.device): at most \(words.longestText) tokens; its "
+                + "answers are \(model.loadReport.confirmation.text)"
+        ]
+        if words.description.takesPictures {
+            lines[0] += "; pictures by \(words.description[.pictures] ?? "")"
+            lines.append(
+                words.scoring.map { scoring in
+                    "  classify: labels of the request, scale \(scoring.scale), bias \(scoring.bias), \(scoring.activation)"
+                }
+                    ?? "  classify: no scale is stated; set \"zero_shot\": {\"scale\": …} in model.json to classify by labels"
+            )
+        }
+        return lines
+    }
+
     /// The bundles at a path of the command line: the path itself, or the entries of a folder that is not a bundle.
     package struct Contents: Sendable {
         /// The paths of bundles, versions and model files.
@@ -121,6 +140,9 @@ package enum BundleCheck {
         } else if let reader = model.reader {
             lines += Self.lines(of: reader)
             lines.append("  answers to \(routes)")
+        } else if let words = model.words {
+            lines += Self.lines(of: words)
+            lines.append("  answers to \(routes)\(model.hasTensors ? " and /v2" : "")")
         } else {
             lines.append("  answers to \(routes) and /v2")
         }
@@ -165,7 +187,8 @@ package enum BundleCheck {
         if model.reader != nil { return [ObservationTask.read.rawValue] }
         let description = model.description
         let classifies = description.imageInput != nil && description.classLabels != nil
-        return (classifies ? ["classify"] : []) + model.tasks.map(\.rawValue) + ["predict"]
+        let tasks = model.tasks.map(\.rawValue) + (model.tasks.isEmpty && model.embedsTexts ? ["embed"] : [])
+        return (classifies || model.takesLabels ? ["classify"] : []) + tasks + (model.hasTensors ? ["predict"] : [])
     }
 
     private static func line(of feature: FeatureDescription) -> String {

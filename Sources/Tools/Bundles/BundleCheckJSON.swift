@@ -21,6 +21,7 @@ enum BundleCheckJSON {
             writer.member("pictures", SendingAdvice.takesPictures(model))
             if let pipeline = model.pipeline { PipelineAnswer.write(pipeline, to: &writer) }
             if let reader = model.reader { ReaderAnswer.write(reader, to: &writer) }
+            if let words = model.words { WordsAnswer.write(words, to: &writer) }
             if let engine = report.engine {
                 writer.key("engine")
                 writer.object { writer in

@@ -119,11 +119,19 @@ package struct ModelInterface: Sendable {
             answers = [Answer(route: .read)]
             return
         }
+        if let words = model.words {
+            // The answers of texts have the same members as those of pictures, and some more.
+            if model.takesLabels { answers.append(Self.answer(.classify, of: model)) }
+            var answer = Answer(route: .embed)
+            answer.dimension = words.dimension
+            answers.append(answer)
+            guard model.hasTensors else { return }
+        }
         predicts = true
         let hasRows = description.inputs.contains { Self.takesRows($0.shape) }
         outputs = description.outputs.map { Self.output($0, hasRows: hasRows) }
-        if model.isImageClassifier { answers.append(Self.answer(.classify, of: model)) }
-        for task in model.tasks {
+        if model.isImageClassifier, model.words == nil { answers.append(Self.answer(.classify, of: model)) }
+        for task in model.tasks where model.words == nil {
             guard let route = Route(rawValue: task.rawValue) else { continue }
             answers.append(Self.answer(route, of: model))
         }

@@ -27,6 +27,8 @@ package enum ClassificationWriter {
                     writer.member("index", entry.index)
                     writer.member("label", entry.label)
                     writer.member("confidence", entry.confidence)
+                    if let similarity = entry.similarity { writer.member("similarity", similarity) }
+                    if entry.isTruncated { writer.member("truncated", true) }
                 }
             }
         }

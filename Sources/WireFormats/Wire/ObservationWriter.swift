@@ -91,19 +91,23 @@ package struct ObservationWriter {
         case .keypoints(let points):
             writer.key("keypoints")
             Self.write(points, to: &writer)
-        case .embedding(let values):
-            writer.key("embedding")
-            switch encoding {
-            case .float: writer.array { writer in for value in values { writer.number(value) } }
-            case .base64:
-                writer.object { writer in
-                    writer.key("b64")
-                    values.withUnsafeBytes { writer.base64($0) }
-                }
-            }
-            writer.member("dimension", values.count)
+        case .embedding(let values): Self.write(values, encoding, to: &writer)
         case .text(let page): try write(page, to: &writer)
         }
+    }
+
+    /// Writes the members `embedding` and `dimension` of the open object.
+    static func write(_ values: [Float], _ encoding: Encoding, to writer: inout JSONWriter) {
+        writer.key("embedding")
+        switch encoding {
+        case .float: writer.array { writer in for value in values { writer.number(value) } }
+        case .base64:
+            writer.object { writer in
+                writer.key("b64")
+                values.withUnsafeBytes { writer.base64($0) }
+            }
+        }
+        writer.member("dimension", values.count)
     }
 
     // MARK: Text

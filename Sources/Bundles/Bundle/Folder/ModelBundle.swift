@@ -197,7 +197,8 @@ package struct ModelBundle: Sendable {
     }
 
     /// One network of a bundle with several as a bundle of its own, which has no model.json. Blocks.
-    package func network(_ part: BundlePart) -> ModelBundle {
+    /// - Parameter cut: the file of the network, if it was cut out of a file with several.
+    package func network(_ part: BundlePart, cut: String? = nil) -> ModelBundle {
         var network = self
         network.part = part
         network.manifest = nil
@@ -207,7 +208,7 @@ package struct ModelBundle: Sendable {
             case .words(let part): words?[part]
             }
         guard let file else { return network }
-        network.source = ModelSource(path: path + "/" + file)
+        network.source = ModelSource(path: cut ?? path + "/" + file)
         if part == .words(.pictures) {
             network.facts = GatheredFacts(
                 model: network.source.path, folder: path, layout: BundleLayout(around: path))

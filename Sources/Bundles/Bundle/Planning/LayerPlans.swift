@@ -101,3 +101,18 @@ package struct ModelPlan: Sendable {
         inputs.allSatisfy { $0.description.shape.isStatic && $0.description.elementType != .string }
     }
 }
+
+extension ModelPlan {
+    /// The plan with a number for each label as the only output.
+    /// - Parameters:
+    ///   - name: the name of the output.
+    ///   - index: its index in the engine.
+    package func classifying(by labels: [String], output name: String, index: Int) -> ModelPlan {
+        let shape = Shape([1, labels.count])
+        let description = FeatureDescription(
+            name: name, elementType: .float32, shape: shape, fileShape: shape, kind: .array, isTransformed: false,
+            image: nil, labels: labels)
+        let output = OutputPlan(description: description, index: index, kind: .array, linear: nil, activation: nil)
+        return ModelPlan(inputs: inputs, outputs: [output], inputShapes: inputShapes, about: about, advice: advice)
+    }
+}

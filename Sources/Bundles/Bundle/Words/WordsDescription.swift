@@ -91,8 +91,12 @@ package struct WordsDescription: Sendable {
 
     /// The index of the output that is the vector of a picture.
     package func pictureOutput(_ outputs: [TensorPort]) -> Int? {
+        first(pictureOutputs, outputs)
+    }
+
+    private var pictureOutputs: [String] {
         let names = ["image_embeds", "image_embeddings", "l2norm_image_embeddings"]
-        return first(names + (texts.usesPooler ? ["pooler_output"] : []), outputs)
+        return names + (texts.usesPooler ? ["pooler_output"] : [])
     }
 
     /// The outputs that are the vector of a text, in order of preference.
@@ -100,6 +104,15 @@ package struct WordsDescription: Sendable {
         let names = ["text_embeds", "text_embeddings", "l2norm_text_embeddings", "sentence_embedding"]
         return names + (texts.usesPooler ? ["pooler_output"] : [])
     }
+
+    /// The output that is the vector of a side, among those of a file with both.
+    package func output(of part: WordsPart, among names: [String]) -> String? {
+        let known = part == .texts ? textOutputs : pictureOutputs
+        return known.first(where: names.contains)
+    }
+
+    /// True if an input of this name is one of a text.
+    package func isTextInput(_ name: String) -> Bool { TextForm.isText(name) }
 
     func first(_ names: [String], _ ports: [TensorPort]) -> Int? {
         names.lazy.compactMap { name in ports.firstIndex { $0.name == name } }.first

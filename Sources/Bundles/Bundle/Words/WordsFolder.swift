@@ -191,6 +191,8 @@ struct WordsFolder {
             ("pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len"),
             ("pooling_mode_weightedmean_tokens", "weightedmean"), ("pooling_mode_lasttoken", "lasttoken"),
         ] where facts.value(key) == .bool(true) { modes.insert(name) }
+        // Some files state both means, which differ only in their length: one vector is meant.
+        if modes.contains(TextPooling.mean.rawValue) { modes.remove(TextPooling.meanSqrtLength.rawValue) }
         texts.poolings = TextPooling.allCases.filter { modes.contains($0.rawValue) }
         guard texts.poolings.count == modes.count, !modes.isEmpty else {
             let known = TextPooling.allCases.map(\.rawValue).listed

@@ -58,7 +58,7 @@ struct LoadAttempt {
         last = .now
         self.plan = plan
         let bundle = try ModelBundle(path: plan.path, name: plan.name, links: plan.configuration.links)
-        self.bundle = plan.part.map(bundle.network) ?? bundle
+        self.bundle = plan.part.map { bundle.network($0, cut: plan.cut) } ?? bundle
         if bundle.manifest?.pipeline != nil {
             let reason = "runs other models of its folder of models: load it by its name from that folder"
             throw .invalidBundle(name: bundle.name, problems: [BundleProblem(path: "pipeline", reason: reason)])
@@ -265,9 +265,10 @@ struct LoadAttempt {
                 file.compiled, plan: plan, batch: batch, configuration: configuration, fallback: fallback(file),
                 losesNonFinite: report.confirmation.losesNonFinite),
             observations: file.observations, batch: batch,
-            singleStream: SingleStreamVariant.Recipe(
-                configuration.singleStream, source: source, stamp: bundle.stamp, engine: file.engine,
-                options: configuration.compile, execution: file.compiled.execution),
+            singleStream: self.plan.cut == nil
+                ? SingleStreamVariant.Recipe(
+                    configuration.singleStream, source: source, stamp: bundle.stamp, engine: file.engine,
+                    options: configuration.compile, execution: file.compiled.execution) : nil,
             configuration: configuration, loadReport: report)
     }
 
@@ -276,7 +277,7 @@ struct LoadAttempt {
     /// A runtime that crashes on some files runs only those that it has confirmed in the load check.
     private func fallback(_ file: CompiledBundle) -> FallbackRuntime.Recipe? {
         let model = file.opened.model
-        guard let engine = model.alternative else { return nil }
+        guard let engine = model.alternative, plan.cut == nil else { return nil }
         if let question = model.question, question.referee.isFragile, report.confirmation.by == nil { return nil }
         return FallbackRuntime.Recipe(
             engine, source: source, stamp: bundle.stamp, first: file.engine, compiled: file.compiled,

@@ -7,6 +7,8 @@ package struct LoadPlan: Sendable {
     package let name: String?, version: String?
     /// The network that is loaded, of a bundle with several; nil for a model, or the whole bundle.
     let part: BundlePart?
+    /// The file of the network, which exists only during the load, if it was cut out of a file with several.
+    let cut: String?
     package private(set) var configuration: ModelConfiguration
     /// The difference between the answers of the batch variant and those of single items; the variant is then left out.
     package private(set) var batchDifference: String?
@@ -21,7 +23,7 @@ package struct LoadPlan: Sendable {
 
     /// The plan of the first attempt.
     package init(path: String, name: String? = nil, version: String? = nil, configuration: ModelConfiguration) {
-        part = nil
+        (part, cut) = (nil, nil)
         self.path = path
         self.name = name
         self.version = version
@@ -29,9 +31,11 @@ package struct LoadPlan: Sendable {
     }
 
     /// The plan for one network of the bundle that a plan is for.
-    /// - Parameter isChecked: true if the load check has loaded the whole bundle.
-    init(_ plan: LoadPlan, part: BundlePart, isChecked: Bool) {
-        self.part = part
+    /// - Parameters:
+    ///   - cut: the file of the network, if it was cut out of a file with several.
+    ///   - isChecked: true if the load check has loaded the whole bundle.
+    init(_ plan: LoadPlan, part: BundlePart, cut: String? = nil, isChecked: Bool) {
+        (self.part, self.cut) = (part, cut)
         (path, name, version) = (plan.path, plan.name, plan.version)
         configuration = plan.configuration
         // Those of the bundle are answers of all networks together.

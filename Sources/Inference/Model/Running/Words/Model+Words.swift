@@ -39,10 +39,8 @@ extension Model {
     ) async throws(InferenceError) -> TextEmbeddings {
         if let refusalOfTexts { throw refusalOfTexts }
         guard let words else { return TextEmbeddings(embeddings: [], times: StageTimes()) }
-        var options = options
-        (options.keeps, options.decoded) = (nil, nil)
         defer { used() }
-        return try await words.side.embeddings(of: texts, options: options)
+        return try await words.side.embeddings(of: texts, options: options.forTexts)
     }
 
     /// The classes of a request that brings its labels (``LabelList`` has their rules), for
@@ -56,37 +54,15 @@ extension Model {
         if let refusalOfLabels { throw refusalOfLabels }
         guard let words, let scoring = words.scoring, let plan = observations.first(where: { $0.output.task == .embed })
         else { throw .unsupported(model: description.name, reason: "takes no labels: \(abilities)") }
-        let made = try await vectors(of: labels, prompts ?? words.description.zeroShot.prompts, options)
+        defer { used() }
+        let made = try await words.side.vectors(
+            of: labels, prompts ?? words.description.zeroShot.prompts, options: options.forTexts)
         guard let vectors = EmbeddingClasses(vectors: made.vectors, dimension: words.dimension, scoring: scoring) else {
             throw .invalidOutput(name: plan.output.name, reason: "the vector of a label has no direction")
         }
         let classes = ClassificationReader.Classes(
             .embedding(plan, vectors), labels, areTruncated: made.areTruncated, noImage: noImage, watch: scoreWatch)
         return LabelClasses(labels: labels, classes: classes, times: made.times)
-    }
-
-    /// The number of texts that are embedded together: it bounds the memory of many labels in many prompts.
-    private static let portion = 256
-
-    private func vectors(
-        of labels: [String], _ prompts: [Prompt], _ options: PredictionOptions
-    ) async throws(InferenceError) -> (vectors: [Float], areTruncated: [Bool], times: StageTimes) {
-        var vectors: [Float] = [], areTruncated: [Bool] = [], times = StageTimes()
-        let step = max(1, Self.portion / max(1, prompts.count))
-        for start in stride(from: 0, to: labels.count, by: step) {
-            guard !Task.isCancelled else { throw .cancelled(stage: .inference) }
-            let some = labels[start..<min(start + step, labels.count)]
-            let texts = some.flatMap { label in prompts.map { $0.text(for: label) } }
-            let made = try await textEmbeddings(of: texts, options: options)
-            times.add(made.times)
-            times.queue &+= made.times.queue
-            for first in stride(from: 0, to: made.embeddings.count, by: prompts.count) {
-                let own = made.embeddings[first..<first + prompts.count]
-                vectors += EmbeddingClasses.mean(own.map(\.vector))
-                areTruncated.append(own.contains(where: \.isTruncated))
-            }
-        }
-        return (vectors, areTruncated, times)
     }
 }
 
@@ -96,4 +72,13 @@ package struct LabelClasses: Sendable {
     let classes: ClassificationReader.Classes
     /// The times of the labels' texts.
     package let times: StageTimes
+}
+
+extension PredictionOptions {
+    /// The options without a decoded picture.
+    fileprivate var forTexts: PredictionOptions {
+        var options = self
+        (options.keeps, options.decoded) = (nil, nil)
+        return options
+    }
 }

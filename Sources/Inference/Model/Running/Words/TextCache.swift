@@ -18,11 +18,11 @@ package final class TextCache: Sendable {
     }
 
     /// A text of one model: `space` names everything that its vectors depend on.
-    struct Key: Hashable, Sendable {
+    package struct Key: Hashable, Sendable {
         let space: String
         let text: [UInt8]
 
-        init(space: String, text: String) { (self.space, self.text) = (space, Array(text.utf8)) }
+        package init(space: String, text: String) { (self.space, self.text) = (space, Array(text.utf8)) }
     }
 
     fileprivate struct Entry {
@@ -58,7 +58,7 @@ package final class TextCache: Sendable {
     package var usage: Usage { state.withLock { $0.usage } }
 
     /// The known vector of a text.
-    func embedding(_ key: Key) -> TextEmbedding? {
+    package func embedding(_ key: Key) -> TextEmbedding? {
         state.withLock { state -> TextEmbedding? in
             guard let place = state.places[key], let entry = state.entries[place] else {
                 state.usage.misses &+= 1
@@ -72,7 +72,7 @@ package final class TextCache: Sendable {
     }
 
     /// Keeps a vector, unless it is larger than the capacity.
-    func keep(_ embedding: TextEmbedding, for key: Key) {
+    package func keep(_ embedding: TextEmbedding, for key: Key) {
         let size = Self.size(of: embedding, key)
         state.withLock { state in
             guard size <= state.capacity, state.places[key] == nil else { return }

@@ -5,6 +5,10 @@ package struct TextEmbedding: Sendable, Hashable {
     package let tokens: Int
     /// True if a part of the text was left out, because the text is longer than the model's longest.
     package let isTruncated: Bool
+
+    package init(vector: [Float], tokens: Int, isTruncated: Bool) {
+        (self.vector, self.tokens, self.isTruncated) = (vector, tokens, isTruncated)
+    }
 }
 
 /// The vectors of some texts.
