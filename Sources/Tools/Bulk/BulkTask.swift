@@ -33,7 +33,7 @@ package enum BulkTask: Sendable {
                 request, settings: settings, note: { _ in }, progress: progress)
             model = classifier.model
             facts += ["classify", "\(classifier.top)", "\(request.threshold)", request.crop ?? "", classifier.name]
-            facts += Self.fact(of: request.orientation)
+            facts += Self.fact(of: request.orientation) + request.labels.facts
             line = { try await classifier.line(of: $0, head: $1) }
         case .observe(let request):
             let observer = try await LocalObservation.observer(

@@ -15,6 +15,8 @@ package enum LocalClassification {
     package struct Request: Sendable {
         package var files: [String] = []
         package var model: String?
+        /// The labels in place of the model's own.
+        package var labels = LocalLabels()
         package var threshold: Float = 0
         package var crop: String?
         /// The orientation of the stored pictures.
@@ -46,8 +48,7 @@ package enum LocalClassification {
                     try explain(EncodedImage(bytes), file: file, to: path, model: model, options: options)
                 }
                 let start = MonotonicInstant.now
-                let result = try await model.classification(
-                    of: EncodedImage(bytes), top: classifier.top, threshold: request.threshold, options: options)
+                let result = try await classifier.result(of: EncodedImage(bytes))
                 let total = MonotonicInstant.now.nanoseconds(since: start)
                 progress("")
                 output(
@@ -76,12 +77,26 @@ package enum LocalClassification {
         let top: Int
         let threshold: Float
         let options: PredictionOptions
+        /// The labels of the command; nil for the model's own.
+        let labels: LabelClasses?
+
+        /// The classes of a picture.
+        func result(of image: EncodedImage) async throws -> ClassificationResult {
+            guard let labels else {
+                return try await model.classification(of: image, top: top, threshold: threshold, options: options)
+            }
+            let slot = try await model.limiter.acquire()
+            defer { slot.release() }
+            let results = await model.classifications(
+                of: [image], top: top, threshold: threshold, options: options, slot: slot, labels: labels)
+            guard let result = results.first else { throw CommandError("there is no answer") }
+            return try result.get()
+        }
 
         /// Classifies a picture. Returns its answer as a line of JSON.
         func line(of bytes: [UInt8], head: AnswerHead) async throws -> String {
             let start = MonotonicInstant.now
-            let result = try await model.classification(
-                of: EncodedImage(bytes), top: top, threshold: threshold, options: options)
+            let result = try await result(of: EncodedImage(bytes))
             let total = MonotonicInstant.now.nanoseconds(since: start)
             return json(result, head: head, model: name, version: model.description.version, total: total)
         }
@@ -94,10 +109,21 @@ package enum LocalClassification {
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         progress("loading the model...")
         let (name, model) = try await LocalModel.load(
-            request.model ?? settings.defaultModel, plan: plan, what: "image classifier", note: note
-        ) { $0.description.classLabels != nil && $0.description.imageInput != nil }
+            request.model ?? settings.defaultModel, plan: plan,
+            what: request.labels.isEmpty ? "image classifier" : "model that classifies by labels, such as CLIP",
+            note: note
+        ) { model in
+            request.labels.isEmpty
+                ? model.description.classLabels != nil && model.description.imageInput != nil
+                : request.labels.fit(model)
+        }
         progress("")
-        guard let labels = model.description.classLabels else {
+        let classes = try await request.labels.classes(of: model, named: name)
+        guard let labels = classes?.labels ?? model.description.classLabels else {
+            guard model.takesLabels == false else {
+                throw CommandError(
+                    "model \"\(name)\" has no labels of its own: give them with --labels A,B, or --label for each")
+            }
             throw CommandError(
                 "model \"\(name)\" is not an image classifier (one image input, one output with labels)"
                     + OtherTask.advice(model, requested: request.model)
@@ -108,7 +134,7 @@ package enum LocalClassification {
         options.orientation = request.orientation
         return Classifier(
             name: name, model: model, top: min(settings.top, labels.count), threshold: request.threshold,
-            options: options)
+            options: options, labels: classes)
     }
 
     /// Writes the tensor as PATH.png and PATH.npy, and the steps as PATH.json.
@@ -137,6 +163,7 @@ package enum LocalClassification {
                 ? Units.decimal(Double(entry.confidence) * 100, places: 1) + "%"
                 : Units.decimal(Double(entry.confidence), places: 3)
             return score.right(9) + "  \(PrintableText.text(entry.label))"
+                + (entry.isTruncated ? "  (cut off: longer than the model reads)" : "")
         }
         let title =
             "\(PrintableText.text(file))  (\(image.format.rawValue), \(image.width)x\(image.height)"
@@ -178,14 +205,18 @@ package enum LocalClassification {
 
     static func message(of error: any Error) -> String { (error as? InferenceError)?.message ?? "\(error)" }
 
+    /// The code of the HTTP answer for an error.
+    static func code(of error: any Error) -> String {
+        (error as? InferenceError).map { ServiceError($0).code.rawValue } ?? "bad_request"
+    }
+
     /// The line of a picture that failed.
     static func failure(_ error: any Error, head: AnswerHead) -> String {
-        let code = (error as? InferenceError).map { ServiceError($0).code.rawValue } ?? "bad_request"
         var writer = JSONWriter()
         writer.object { writer in
             head.write(to: &writer)
             writer.member("error", message(of: error))
-            writer.member("code", code)
+            writer.member("code", code(of: error))
         }
         return String(decoding: writer.bytes, as: UTF8.self)
     }

@@ -13,6 +13,8 @@ package enum LocalObservation {
     /// The files and options of one run.
     package struct Request: Sendable {
         package var files: [String] = []
+        /// Texts to embed in place of pictures, and a file with more of them, one on each line.
+        package var texts: [String] = [], lines: String?
         package var model: String?
         package var threshold: Float?
         /// The minimum score of a region of text.

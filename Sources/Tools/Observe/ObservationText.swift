@@ -58,11 +58,16 @@ enum ObservationText {
                 return "\(point.confidence.map(percent) ?? "")  \(PrintableText.text(point.name))  \(place)"
             }
         case .embedding(let values):
-            let first = values.prefix(6).map { Units.decimal(Double($0), places: 4) }.joined(separator: " ")
-            return ["  \(values.count) numbers: \(first)\(values.count > 6 ? " ..." : "")"]
+            return [line(of: values)]
         case .text(let page):
             return page.text.isEmpty ? ["  (no text)"] : rows(of: page).map { "  " + $0 }
         }
+    }
+
+    /// The first numbers of an embedding.
+    static func line(of values: [Float]) -> String {
+        let first = values.prefix(6).map { Units.decimal(Double($0), places: 4) }.joined(separator: " ")
+        return "  \(values.count) numbers: \(first)\(values.count > 6 ? " ..." : "")"
     }
 
     /// The answer of a stage for a find: its name with the first line, the others below.

@@ -42,6 +42,13 @@ extension Flag {
         Flag(name, value, help) { request, _, text in request[keyPath: path] = text }
     }
 
+    /// A flag that may be given several times; the values are kept in order.
+    static func texts(_ name: String, _ value: String, _ path: WritableKeyPath<Request, [String]>, _ help: String)
+        -> Flag
+    {
+        Flag(name, value, help) { request, _, text in request[keyPath: path].append(text) }
+    }
+
     /// A flag with an integer.
     static func number(
         _ name: String, _ value: String, _ path: WritableKeyPath<Request, Int?>, in range: ClosedRange<Int>,

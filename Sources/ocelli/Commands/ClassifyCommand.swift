@@ -14,7 +14,7 @@ enum ClassifyCommand: Command {
     }
 
     static let usage = [
-        "FILE... [--model MODEL] [--models DIR] [--top N] [--json] [SETTINGS]",
+        "FILE... [--model MODEL] [--models DIR] [--labels A,B [--prompt TEXT]] [--top N] [--json] [SETTINGS]",
         BulkFlags.usage,
         "--try BUNDLE FILE... [SETTINGS]",
     ]
@@ -24,6 +24,7 @@ enum ClassifyCommand: Command {
           ocelli classify seven.png
           ocelli classify --models ./models --model mobilenet --top 3 *.jpg
           ocelli classify --model mobilenet.tflite cat.jpg
+          ocelli classify --model clip --labels 'a cat,a dog' --prompt 'a photo of {}.' *.jpg
           ocelli classify --jsonl --resume answers.jsonl photos more-photos.tar
           find photos -name '*.jpg' | ocelli classify --jsonl --resume answers.jsonl
         """
@@ -33,6 +34,18 @@ enum ClassifyCommand: Command {
             .text(
                 "--model", "MODEL", \.local.model,
                 "The model: a name, or the path of a model file or bundle. Default: as /v1/classify."),
+            .text(
+                "--labels", "A,B", \.local.labels.list,
+                """
+                The classes, for a model that embeds pictures and texts, such as CLIP: texts with commas between them. \
+                Default: the model's own.
+                """),
+            .texts(
+                "--label", "TEXT", \.local.labels.single,
+                "One more class, which may have commas. Can be given several times."),
+            .text(
+                "--prompt", "TEXT", \.local.labels.prompt,
+                "The text around each label, with {} in its place. Default: the model's, else the label alone."),
             .share("--threshold", "X", \.local.threshold, "The minimum confidence of a printed class, 0 to 1."),
             .crop(\.local.crop),
             .orientation(\.local.orientation),
@@ -62,6 +75,10 @@ enum ClassifyCommand: Command {
 
     static func run(_ request: Request, settings: SettingsFlags) async throws -> Int32 {
         let local = request.local
+        if let mistake = local.labels.mistake { throw UsageError(mistake) }
+        guard local.labels.isEmpty || request.search.model.isEmpty else {
+            throw UsageError("--labels, --label and --prompt do not go with --try")
+        }
         guard request.search.model.isEmpty || !request.bulk.isRequested && !local.isJSON && local.explain == nil else {
             throw UsageError("--try takes pictures only: not --json, --jsonl or --explain")
         }

@@ -18,15 +18,18 @@ protocol ObservationCommand: Command where Request == ObservationArguments {
     static var model: String { get }
     /// True if a request may say how pictures are fitted into the model's input.
     static var fitsPictures: Bool { get }
+    /// More usage lines.
+    static var otherUsage: [String] { get }
     /// The additional flags.
     static var taskFlags: [Flag<ObservationArguments>] { get }
 }
 
 extension ObservationCommand {
     static var fitsPictures: Bool { true }
+    static var otherUsage: [String] { [] }
 
     static var usage: [String] {
-        ["FILE... [--model MODEL] [--models DIR] \(options) [--json] [SETTINGS]", BulkFlags.usage]
+        ["FILE... [--model MODEL] [--models DIR] \(options) [--json] [SETTINGS]", BulkFlags.usage] + otherUsage
     }
 
     static var flags: [Flag<ObservationArguments>] {
@@ -62,6 +65,15 @@ extension ObservationCommand {
 
     static func run(_ request: ObservationArguments, settings: SettingsFlags) async throws -> Int32 {
         let local = request.local
+        if !local.texts.isEmpty || local.lines != nil {
+            guard local.files.isEmpty, !request.bulk.isRequested, local.crop == nil else {
+                throw UsageError("--text and --texts take no pictures, and do not go with --jsonl or --crop")
+            }
+            let failed = try await LocalTexts.run(
+                local, settings: try settings.resolve(), output: Terminal.print, complain: Terminal.complain,
+                progress: Terminal.progress)
+            return failed == 0 ? 0 : 1
+        }
         guard [local.draw, local.crops, local.blur, local.fill].allSatisfy({ $0 == nil }) || !request.bulk.isRequested
         else {
             throw UsageError("--draw, --blur, --fill and --crops do not go with --jsonl")
@@ -171,15 +183,20 @@ enum KeypointsCommand: ObservationCommand {
 /// `ocelli embed`: computes embeddings without a server.
 enum EmbedCommand: ObservationCommand {
     static let name = "embed"
-    static let summary = "Compute the embeddings of picture files without a server."
+    static let summary = "Compute the embeddings of picture files, or of texts, without a server."
     static let tasks = ["embed"]
     static let options = "[--npy FILE]"
+    static let otherUsage = [
+        "--text TEXT... [--texts FILE] [--model MODEL] [--models DIR] [--npy FILE] [--json] [SETTINGS]"
+    ]
     static let model = "embeddings"
     static let about = """
-        Computes the embedding of each picture with the same pipeline that the daemon uses. Exits with 1 if any file failed.
+        Computes the embedding of each picture or text with the same pipeline that the daemon uses. Exits with 1 if any failed.
 
           ocelli embed --models ./models --npy vectors.npy *.jpg
           ocelli embed --models ./models --jsonl --resume vectors.jsonl --npy vectors.npy photos
+          ocelli embed --model clip --text 'a cat' --text 'a dog'
+          ocelli embed --model clip --texts captions.txt --npy captions.npy
         """
 
     static var taskFlags: [Flag<ObservationArguments>] {
@@ -187,9 +204,15 @@ enum EmbedCommand: ObservationCommand {
             .text(
                 "--npy", "FILE", \.local.npy,
                 """
-                Write the embeddings to FILE (numpy.load): one row per picture, in order. With --jsonl and --resume: one row \
-                per line of that file, of NaN for an error.
-                """)
+                Write the embeddings to FILE (numpy.load): one row per picture or text, in order. With --jsonl and \
+                --resume: one row per line of that file, of NaN for an error.
+                """),
+            .texts(
+                "--text", "TEXT", \.local.texts,
+                "A text to embed in place of pictures, by a model that embeds texts. Can be given several times."),
+            .text(
+                "--texts", "FILE", \.local.lines,
+                "Texts to embed, one on each line of a file; \"-\": of standard input."),
         ]
     }
 }
