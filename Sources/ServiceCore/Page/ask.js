@@ -61,26 +61,43 @@ function address() {
   let query = "";
   // More classes than the model has are an error; a model that is not loaded may have any number.
   const most = classes.get($("model").value);
-  if (task() === "classify") query = most ? "?top=" + Math.min($("top").value, most) : "";
+  if (!$("words").hidden && hasLabels()) query = "?" + labelQuery(most);
+  else if (task() === "classify") query = most ? "?top=" + Math.min($("top").value, most) : "";
   else if (!$("leasts").hidden && thresholdIsOurs) query = "?threshold=" + $("least").value;
   return "v1/models/" + encodeURIComponent($("model").value) + "/" + task() + query;
 }
 function showLine() {
   const token = $("token").value.trim() ? " -H 'Authorization: Bearer TOKEN'" : "";
   const body = isForm() ? " --json " + quoted(facts())
+    : asksText() ? " -H 'Content-Type: text/plain' --data-raw " + quoted($("phrase").value)
     : " --data-binary " + quoted("@" + name);
   $("curl").textContent = "curl" + token + body + " " + quoted(new URL(address(), location.href).href);
 }
 
+// The labels that the visitor types, and the text around them, for models that embed pictures and texts.
+function labelsTyped() { return $("labels").value.split(",").map((one) => one.trim()).filter((one) => one); }
+function hasLabels() { return labelsTyped().length > 0 || $("prompt").value.trim() !== ""; }
+function labelQuery(most) {
+  const labels = labelsTyped(), prompt = $("prompt").value.trim(), query = new URLSearchParams();
+  if (labels.length) query.set("labels", labels.join(","));
+  if (prompt) query.set("prompt", prompt);
+  const number = labels.length || most;
+  if (number) query.set("top", Math.min($("top").value, number));
+  return query;
+}
+// Whether the text is asked about, in place of a picture.
+function asksText() { return !$("sentence").hidden && $("phrase").value !== ""; }
+
 async function ask() {
   showLine();
-  if (!$("model").value || (!isForm() && !picture)) return;
+  if (!$("model").value || (!isForm() && !picture && !asksText())) return;
   const mine = ++turn;
   $("say").className = "quiet";
   $("say").textContent = "Waiting for the answer…";
   try {
     const { response, answer } = await call(address(), isForm()
       ? { method: "POST", body: facts(), headers: { ...headers(), "Content-Type": "application/json" } }
+      : asksText() ? { method: "POST", body: $("phrase").value, headers: { ...headers(), "Content-Type": "text/plain" } }
       : { method: "POST", body: picture, headers: headers() });
     if (mine !== turn) return;
     await show(answer, response.headers.get("Server-Timing") || "", mine);
@@ -203,7 +220,8 @@ function found(answer) {
   }
   if (answer.embedding) {
     const first = answer.embedding.slice(0, 8).map((one) => one.toFixed(4)).join(", ");
-    return [{ name: answer.dimension + " numbers", place: first + ", …" }];
+    const tokens = answer.tokens === undefined ? "" : ", of " + count(answer.tokens, "token", "tokens");
+    return [{ name: answer.dimension + " numbers" + tokens, place: first + ", …" }];
   }
   return [];
 }
@@ -241,6 +259,9 @@ function summary(answer) {
   }
   const map = depthOf(answer);
   if (map) return "Depth from " + map.min.toFixed(2) + " (black) to " + map.max.toFixed(2) + " (white).";
+  if (answer.embedding && answer.tokens !== undefined) {
+    return "The text's vector." + (answer.truncated ? " The text is longer than the model reads: its end is left out." : "");
+  }
   return answer.embedding ? "The picture's vector." : "The answer:";
 }
 function listFound() {

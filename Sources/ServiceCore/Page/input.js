@@ -70,6 +70,7 @@ $("facts").oninput = showLine;
 
 function take(blob, called, several) {
   picture = blob;
+  $("phrase").value = "";
   name = called || "picture." + (blob.type.split("/")[1] || "jpg");
   $("others").textContent = several > 1 ? "The first of " + several + " files: only one is sent at a time." : "";
   const shown = $("preview");

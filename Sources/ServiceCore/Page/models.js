@@ -14,6 +14,7 @@ async function look() {
 // What the page can ask a model. Labels alone make no classifier: it takes one picture too. A picture whose answer has no form of
 // its own is predicted with, and so are values.
 function abilities(model) {
+  if (model.texts) return model.zero_shot ? ["classify", "embed"] : ["embed"];
   if (isTabular(model)) return ["predict"];
   const needed = (model.inputs || []).filter((one) => !one.optional);
   if (needed.length !== 1 || needed[0].type !== "image") return [];
@@ -34,7 +35,7 @@ function takesDrawings(model) {
 }
 function list(answer) {
   const able = answer.models.filter((model) => {
-    const isForm = isTabular(model);
+    const isForm = !model.texts && isTabular(model);
     let able = abilities(model);
     // What a model does that is loaded for its first request is known after that.
     if (model.load === "lazy" && model.state === "unloaded" && !able.length) {
@@ -43,6 +44,7 @@ function list(answer) {
     tasks.set(model.name, able);
     inputs.set(model.name, isForm ? model.inputs : []);
     classes.set(model.name, model.labels);
+    if (model.texts) words.set(model.name, { takesLabels: !!model.zero_shot }); else words.delete(model.name);
     if (takesDrawings(model)) drawable.add(model.name); else drawable.delete(model.name);
     return able.length > 0;
   });
@@ -81,9 +83,23 @@ function chooseTask() {
   $("tops").hidden = task() !== "classify";
   $("leasts").hidden = !["detect", "segment", "keypoints", "read"].includes(task());
   $("share").textContent = thresholdIsOurs ? Number($("least").value).toFixed(2) : "the model's";
+  chooseWords();
   makeForm();
   showLine();
 }
+// The fields for labels and for a text, of models that embed texts.
+const words = new Map();
+function chooseWords() {
+  const own = words.get($("model").value);
+  $("words").hidden = !(own && own.takesLabels && task() === "classify");
+  $("sentence").hidden = !(own && task() === "embed");
+}
+$("labels").onchange = $("prompt").onchange = () => ask();
+$("phrase").oninput = showLine;
+$("sentence").onsubmit = (event) => {
+  event.preventDefault();
+  ask();
+};
 $("model").onchange = $("task").onchange = () => {
   thresholdIsOurs = false;
   chooseTask();
