@@ -2,18 +2,22 @@ import Foundation
 import TestSupport
 import Testing
 
+/// The shared models for texts.
+enum WordsData {
+    static let folder: URL? = SharedData.folder.map { $0.appendingPathComponent("words") }.flatMap {
+        FileManager.default.fileExists(atPath: $0.appendingPathComponent("cases.json").path) ? $0 : nil
+    }
+}
+
 /// Models that embed texts, and texts and pictures in one space, by the real daemon: the expected values are those of
 /// ONNX Runtime and numpy (../shared/data/words/README.md).
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(
-        if: WordsTests.folder != nil, "../shared/data/words is not beside the package: this test needs its models"),
+        if: WordsData.folder != nil, "../shared/data/words is not beside the package: this test needs its models"),
     .serialized)
 struct WordsTests {
-    static let folder: URL? = SharedData.folder.map { $0.appendingPathComponent("words") }.flatMap {
-        FileManager.default.fileExists(atPath: $0.appendingPathComponent("cases.json").path) ? $0 : nil
-    }
-    static var models: String { folder?.appendingPathComponent("models").path ?? "" }
+    static var models: String { WordsData.folder?.appendingPathComponent("models").path ?? "" }
 
     struct Cases: Decodable {
         struct Vector: Decodable {
@@ -30,13 +34,13 @@ struct WordsTests {
         let texts: [Vector], pictures: [Vector], sentences: [Vector], classify: [Classified]
     }
 
-    static let cases: Cases? = folder.flatMap { folder in
+    static let cases: Cases? = WordsData.folder.flatMap { folder in
         guard let data = try? Data(contentsOf: folder.appendingPathComponent("cases.json")) else { return nil }
         return try? JSONDecoder().decode(Cases.self, from: data)
     }
 
     static func picture(_ name: String) -> String {
-        folder?.appendingPathComponent("pictures/\(name)").path ?? ""
+        WordsData.folder?.appendingPathComponent("pictures/\(name)").path ?? ""
     }
 
     static func distance(_ found: Any?, _ expected: [Double]) -> Double {

@@ -6,7 +6,7 @@ import Testing
 /// (../shared/data/words/README.md).
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
-    .enabled(if: WordsTests.folder != nil, "../shared/data/words is not beside the package: this test needs its models")
+    .enabled(if: WordsData.folder != nil, "../shared/data/words is not beside the package: this test needs its models")
 )
 struct WordsCommandsTests {
     private static func model(_ name: String) -> String { WordsTests.models + "/" + name }
