@@ -44,7 +44,8 @@ function listEmbedders() {
 // What the taught model knows, how good it is, and what it confuses.
 function showLesson() {
   const one = lesson(), test = one && one.evaluation;
-  $("newcomer").hidden = $("embedders").hidden = !!one;
+  $("newcomer").hidden = $("embedders").hidden = $("kinds").hidden = !!one;
+  nameClass();
   $("try").hidden = !one || !one.classes.length;
   $("known").replaceChildren(...(one ? one.classes : []).map((each) => element("option", each.label)));
   $("taught").hidden = !one || !one.classes.length;
@@ -71,6 +72,13 @@ function showLesson() {
   $("mixed").replaceChildren(...(test ? test.confusions : []).map((pair) =>
     element("li", pair.label + " is taken for " + pair.as + (pair.count > 1 ? ", " + pair.count + " times" : ""))));
   $("mixing").hidden = !(test && test.confusions.length);
+}
+// What learns what is normal has one class, whose name is given.
+function nameClass() {
+  const one = lesson(), isNormal = (one ? one.method : $("kind").value) === "normal", field = $("class");
+  if (isNormal) field.value = "normal";
+  else if (field.disabled) field.value = "";
+  field.disabled = isNormal;
 }
 // The newest answer about a taught model.
 function takeLesson(answer) {
@@ -111,7 +119,7 @@ async function teachNow(files, label, name) {
   let done = 0;
   try {
     if (!taught.some((one) => one.name === name)) {
-      const body = JSON.stringify({ embedder: $("embedder").value });
+      const body = JSON.stringify({ embedder: $("embedder").value, method: $("kind").value });
       takeLesson((await call(taughtRoute(name), {
         method: "PUT", body, headers: { ...headers(), "Content-Type": "application/json" }
       })).answer);
@@ -185,6 +193,7 @@ async function seek(file) {
     tell(error.message, true);
   }
 }
+$("kind").onchange = nameClass;
 $("lesson").onchange = () => {
   $("near").replaceChildren();
   showLesson();
@@ -211,16 +220,20 @@ $("try").onclick = () => {
   $("choose").focus();
 };
 // What is dropped here is not asked about above.
-for (const kind of ["dragenter", "dragover", "dragleave", "drop"]) {
-  $("lessons").addEventListener(kind, (event) => {
-    if (hasText(event)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    $("drop").classList.remove("over");
-    $("lessons").classList.toggle("over", kind === "dragover" || kind === "dragenter");
-    if (kind !== "drop") return;
-    if (event.dataTransfer.files.length) return teachPictures(event.dataTransfer.files);
-    tell("Those were no files: save the pictures first.", true);
-  });
+function takeDrops(place, take) {
+  for (const kind of ["dragenter", "dragover", "dragleave", "drop"]) {
+    place.addEventListener(kind, (event) => {
+      if (hasText(event)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      $("drop").classList.remove("over");
+      place.classList.toggle("over", kind === "dragover" || kind === "dragenter");
+      if (kind !== "drop") return;
+      if (event.dataTransfer.files.length) return take(event.dataTransfer.files);
+      tell("Those were no files: save the pictures first.", true);
+    });
+  }
 }
+takeDrops($("lessons"), teachPictures);
+takeDrops($("taught"), (files) => seek(files[0]));
 listTaught();
