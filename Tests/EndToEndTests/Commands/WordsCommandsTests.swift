@@ -44,7 +44,8 @@ struct WordsCommandsTests {
 
     @Test("a command line with wrong labels, or without labels, is refused")
     func refusals() throws {
-        let picture = WordsTests.picture(try #require(try #require(WordsTests.cases).classify.first).picture)
+        let cases = try #require(WordsTests.cases)
+        let picture = WordsTests.picture(try #require(cases.classify.first).picture)
         let clip = ["classify", "--model", Self.model("clip-split"), picture]
         for (arguments, status, words) in [
             (clip + ["--labels", "a,a"], 2, "labels 1 and 2 are both"), (clip + ["--labels", "a,,b"], 2, "label 2"),
@@ -63,7 +64,7 @@ struct WordsCommandsTests {
     func resume() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString).jsonl")
         defer { try? FileManager.default.removeItem(at: file) }
-        let pictures = try #require(WordsTests.folder).appendingPathComponent("pictures").path
+        let pictures = try #require(WordsData.folder).appendingPathComponent("pictures").path
         func bulk(_ flags: [String]) throws -> Shell.Result {
             try run(
                 ["classify", "--jsonl", "--resume", file.path, "--model", Self.model("clip-split")] + flags + [pictures]
