@@ -77,6 +77,8 @@ final class WordsCuts: Sendable {
         var configuration = configuration
         configuration.loadCheck = nil
         configuration.comparesGoldens = false
+        // The file lies in the temporary folder, outside of the model folders.
+        configuration.links = .anywhere
         let model = try await Model.load(contentsOf: logits, configuration: configuration)
         func vectors(_ rows: [[Float]]) throws(InferenceError) -> FeatureValue {
             let numbers = rows.flatMap { $0 + [Float](repeating: 0, count: dimension - $0.count) }
