@@ -33,7 +33,7 @@ struct FormTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test("a form of more than 1,064 parts is refused with 413 that names max_batch")
+    @Test("a form of more than 1,164 parts is refused with 413 that names max_batch")
     func partsAreLimitedWhateverTheyAre() throws {
         let daemon = try Daemon()
         let picture = try Data(contentsOf: BadInputTests.seven)
@@ -47,9 +47,9 @@ struct FormTests {
                 ["-H", "Content-Type: multipart/form-data; boundary=x", "--data-binary", "@-"], input: body)
         }
         #expect(try answer(others: 1000).topLabel == "7")
-        for others in [1064, 300_000] {
+        for others in [1164, 300_000] {
             let refused = try answer(others: others)
-            #expect(refused.status == 413 && refused.error.contains("1064"), "\(refused.text)")
+            #expect(refused.status == 413 && refused.error.contains("1164"), "\(refused.text)")
             #expect(refused.error.contains("(max_batch)") && !refused.error.contains("max_body"), "\(refused.text)")
         }
         #expect(daemon.stop() == 0)

@@ -21,7 +21,7 @@ struct EverySettingTests {
         .streams, .singleStream, .integerWeights, .device, .onnxRuntime, .liteRT, .unconfirmed,
         .watched, .kept, .untried,
         .triedInLittleMemory, .triedForAMoment,
-        .twoAtOnce, .teaching, .taughtBytes, .taughtPatches,
+        .twoAtOnce, .teaching, .taughtBytes, .taughtPatches, .texts,
     ]
 
     @Test("each setting of the table has a check here, and no case names an unknown setting")
