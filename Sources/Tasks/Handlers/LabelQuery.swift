@@ -23,8 +23,11 @@ package struct LabelQuery: Sendable {
     mutating func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool {
         switch parameter.name {
         case "labels":
-            let parts = parameter.value.split(separator: ",", omittingEmptySubsequences: false)
-            labels = try Self.checked(parts.map(String.init), parameter.place + " \"labels\"")
+            let parts = parameter.value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            if let index = parts.firstIndex(where: Self.isDamaged) {
+                throw .badRequest("\(parameter.place) \"labels\": label \(index + 1) is not UTF-8")
+            }
+            labels = try Self.checked(parts, parameter.place + " \"labels\"")
         case "prompt":
             guard let prompt = Prompt(parameter.value), !Self.isDamaged(parameter.value) else {
                 throw parameter.mistake(Prompt.expected)
@@ -43,9 +46,6 @@ package struct LabelQuery: Sendable {
 
     private static func checked(_ labels: [String], _ place: String) throws(ServiceError) -> [String] {
         if let mistake = LabelList.mistake(in: labels) { throw .badRequest("\(place): \(mistake)") }
-        if let index = labels.firstIndex(where: isDamaged) {
-            throw .badRequest("\(place): label \(index + 1) is not UTF-8")
-        }
         return labels
     }
 

@@ -55,9 +55,11 @@ extension Model {
             description, inputs: texts.plan.inputs.map(\.port), outputs: texts.plan.outputs.map(\.port),
             problems: problems)
         guard let form else { throw .invalidBundle(name: bundle.name, problems: problems.problems) }
-        // Another engine or device may give other vectors.
+        // Another engine, device or precision may give other vectors.
         let engine = texts.loadReport.engine.map { "\($0.name) \($0.version)" } ?? ""
-        return TextSide(texts, form, source, space: "\(source.digest) \(engine) \(texts.device)")
+        let precision = texts.loadReport.execution.precision ?? ""
+        let space = "\(source.digest) \(engine) \(texts.device) \(precision)"
+        return TextSide(texts, form, source, space: space)
     }
 
     /// Embeds a text: a network that compiles may still not run, and the length of its vectors may be known only after

@@ -51,7 +51,7 @@ final class TextSide: Sendable {
         }
         var times = StageTimes()
         if !order.isEmpty {
-            let (made, spent) = try await embed(order.map { (index: $0, text: texts[$0]) }, options)
+            let (made, spent) = try await embed(order.map { texts[$0] }, options)
             times = spent
             for (index, embedding) in zip(order, made) {
                 found[keys[index]] = embedding
@@ -70,7 +70,7 @@ final class TextSide: Sendable {
     }
 
     private func embed(
-        _ texts: [(index: Int, text: String)], _ options: PredictionOptions
+        _ texts: [String], _ options: PredictionOptions
     ) async throws(InferenceError) -> ([TextEmbedding], StageTimes) {
         let slot = try await model.admit(nil, options)
         var isHeld = true
@@ -104,24 +104,25 @@ final class TextSide: Sendable {
     }
 
     /// The ids of texts. Long texts are divided on another thread.
-    private func encodings(of texts: [(index: Int, text: String)]) async throws(InferenceError) -> [Encoding] {
+    private func encodings(of texts: [String]) async throws(InferenceError) -> [Encoding] {
         let work: @Sendable (@Sendable () -> Bool) -> Result<[Encoding], InferenceError> = { isCancelled in
             Result { () throws(InferenceError) in
                 var encodings: [Encoding] = []
-                for (index, text) in texts {
+                for text in texts {
                     guard !isCancelled() else { throw .cancelled(stage: .decode) }
                     do throws(TokenizerProblem) {
                         encodings.append(
                             try self.tokenizer.encode(text, truncation: self.truncation, padding: self.padding))
                     } catch {
                         throw .invalidInput(
-                            name: "texts[\(index)]", reason: "the tokenizer refuses it: \(error.message)")
+                            name: "text",
+                            reason: "the tokenizer refuses \"\(text.prefix(60))\": \(error.message)")
                     }
                 }
                 return encodings
             }
         }
-        if texts.reduce(0, { $0 + $1.text.utf8.count }) <= Self.shortText { return try work { Task.isCancelled }.get() }
+        if texts.reduce(0, { $0 + $1.utf8.count }) <= Self.shortText { return try work { Task.isCancelled }.get() }
         return try await LongDecoding.run(lowPriority: false) { work($0) }.get()
     }
 
