@@ -201,6 +201,8 @@ final class FirstMistakesTests {
             ocelli() { "$OCELLI" "$@"; }
             curl() { command curl -sS "$@"; }
             serve() {
+                # The background process empties it later, and an earlier daemon was ready, too.
+                : >$DIR.log
                 "$OCELLI" serve --listen 127.0.0.1:0 "$@" >$DIR.log 2>&1 &
                 for _ in $(seq 600); do
                     if grep -qE 'ready after|not every model is ready' $DIR.log || ! kill -0 $! 2>/dev/null; then break; fi
