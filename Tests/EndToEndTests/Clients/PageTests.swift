@@ -202,6 +202,23 @@ struct PageTests {
         daemon.stop()
     }
 
+    @Test(
+        "a picture is classified by labels that are typed on the page, and a text is embedded",
+        .enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"),
+        .enabled(
+            if: WordsData.folder != nil, "../shared/data/words is not beside the package: this test needs its models"))
+    func labelsAndTextsAreTyped() throws {
+        let daemon = try Daemon(["--models", WordsTests.models])
+        let result = try Shell.run(
+            SharedData.packageRoot.appendingPathComponent("Tests/Tools/browse").path,
+            [
+                try #require(Self.chromium), daemon.url + "/", "--words", "clip-split", "sentence-mean",
+                WordsTests.picture("squares-0.png"),
+            ])
+        #expect(result.status == 0, "\(result.text)\(result.errors)\(daemon.log)")
+        daemon.stop()
+    }
+
     @Test("the page shows nothing about teaching without a folder for taught models")
     func withoutAFolderNothingIsTaught() throws {
         let daemon = try Daemon()
