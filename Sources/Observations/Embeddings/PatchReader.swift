@@ -19,7 +19,7 @@ package struct PatchReader: Sendable, Hashable {
     /// The number of patches.
     package var count: Int { rows * columns }
 
-    /// Whether an output has vectors of patches.
+    /// The form of an output: one vector, vectors of patches, or a form that must be stated.
     package enum Finding: Sendable {
         /// It has one vector.
         case single

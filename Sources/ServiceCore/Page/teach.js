@@ -73,7 +73,7 @@ function showLesson() {
     element("li", pair.label + " is taken for " + pair.as + (pair.count > 1 ? ", " + pair.count + " times" : ""))));
   $("mixing").hidden = !(test && test.confusions.length);
 }
-// What learns what is normal has one class, whose name is given.
+// The class is fixed for a taught model with the method "normal".
 function nameClass() {
   const one = lesson(), isNormal = (one ? one.method : $("kind").value) === "normal", field = $("class");
   if (isNormal) field.value = "normal";

@@ -210,8 +210,8 @@ public struct AnomalyMark: Sendable, Hashable {
     }
 }
 
-/// Where a picture is unusual: a grid over what the model sees of it, with the cosine distance of each patch to the
-/// nearest normal one.
+/// A map of anomalies: a grid over the part of a picture that the model sees, with the cosine distance of each patch to
+/// the nearest normal one.
 public struct AnomalyMap: Sendable, Hashable {
     /// The numbers of rows and columns.
     public let rows: Int, columns: Int
