@@ -8,6 +8,8 @@ public struct ImageInfo: Sendable, Hashable, Codable {
     public let height: Int
     /// The orientation, 1 to 8 as in EXIF: that in the file (1 if it is missing or invalid), or the one that is used.
     public var orientation: Int
+    /// The light of the pixels that the model saw; nil unless the prediction measures it.
+    package var light: PictureLight?
 
     /// Creates the description of a picture.
     public init(format: ImageFormat, width: Int, height: Int, orientation: Int) {

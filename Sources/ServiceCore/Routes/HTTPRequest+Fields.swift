@@ -1,5 +1,5 @@
 package import HTTPServer
-internal import HTTPWire
+package import HTTPWire
 package import SystemSupport
 
 extension HTTPRequest {
@@ -41,5 +41,16 @@ extension HTTPRequest {
             return nil
         }
         return kind
+    }
+}
+
+extension RequestHead {
+    /// True if `Cache-Control` has a directive without a value (RFC 9111 section 5.2.1).
+    package func hasCacheControl(_ directive: String) -> Bool {
+        values(of: "cache-control").contains { value in
+            value.lowercased().split(separator: ",").contains { part in
+                part.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" } == directive
+            }
+        }
     }
 }

@@ -14,9 +14,15 @@ package final class ServiceParts: Sendable {
     package let taught: TaughtModels?
     package let metrics: ServiceMetrics
     package let work: WorkQueue
+    /// Look at answers after they are sent; empty if nothing does.
+    package let watchers: [any AnswerWatcher]
     let updates = UpdateGate()
 
-    package init(repository: ModelRepository, taught: TaughtModels?, metrics: ServiceMetrics, work: WorkQueue) {
+    package init(
+        repository: ModelRepository, taught: TaughtModels?, metrics: ServiceMetrics, work: WorkQueue,
+        watchers: [any AnswerWatcher] = []
+    ) {
+        self.watchers = watchers
         self.repository = repository
         self.taught = taught
         self.metrics = metrics

@@ -207,6 +207,11 @@ package struct ClassifyTask: PredictionTask {
         }
     }
 
+    package func report(of image: EncodedImage, _ output: Output) -> AnswerReport? {
+        // Labels of the request are other classes each time.
+        labels.isEmpty ? run.report(image, .classes(output.result)) : nil
+    }
+
     package func writingTime(of output: Output) -> UInt64 {
         let distances = showsMap ? output.result.taught?.anomaly?.map?.distances.count ?? 0 : 0
         return WorkQueue.writingTime(labels: output.result.classifications.count)

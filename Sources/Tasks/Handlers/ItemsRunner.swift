@@ -33,7 +33,7 @@ struct ItemsRunner<Job: PredictionTask>: AnswerFormat {
                 part.bytes, type: part.type ?? Self.json, times: part.times, encode: part.encode,
                 topLabel: part.note.topLabel,
                 placeholders: part.placeholders, isBare: part.type != nil, isWhole: part.note.isWhole,
-                shadow: part.shadow))
+                shadow: part.shadow, reports: part.report.map { [$0] } ?? []))
     }
 
     private func negotiated(_ response: HTTPResponse) -> HTTPResponse {
@@ -60,6 +60,7 @@ struct ItemsRunner<Job: PredictionTask>: AnswerFormat {
         let encode: UInt64
         let note: OutputNote
         let shadow: ShadowWork?
+        let report: AnswerReport?
     }
 
     func parts(for items: [Item], in slot: Slot, isList: Bool) async -> [Result<Written, ServiceError>] {
@@ -117,7 +118,8 @@ struct ItemsRunner<Job: PredictionTask>: AnswerFormat {
         return Written(
             type: type, bytes: bytes, placeholders: placeholders, times: output.times, encode: encode,
             note: job.note(output, in: slots.metrics),
-            shadow: request.route?.sample == nil ? nil : job.shadow(of: item, output))
+            shadow: request.route?.sample == nil ? nil : job.shadow(of: item, output),
+            report: job.report(of: item, output))
     }
 
     private func json(
@@ -161,7 +163,8 @@ struct ItemsRunner<Job: PredictionTask>: AnswerFormat {
         return negotiated(
             request.response(
                 body, type: joined ?? Self.json, times: sum, encode: encode, placeholders: text?.placeholders ?? [],
-                isBare: text == nil, isWhole: outcomes.allSatisfy(Self.isWhole), shadow: shadow))
+                isBare: text == nil, isWhole: outcomes.allSatisfy(Self.isWhole), shadow: shadow,
+                reports: outcomes.compactMap { (try? $0.result.get())?.report }))
     }
 
     private static func isWhole(_ outcome: ItemOutcome<Written>) -> Bool {

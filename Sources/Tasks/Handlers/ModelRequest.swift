@@ -20,6 +20,8 @@ package struct ModelRequest: Sendable {
     /// The taught models that answer stages of a pipeline.
     package var stages = TaughtStages()
     let requestID: String
+    /// Looks at the answers after they are sent; nil if nothing does.
+    var watch: AnswerWatch?
     package let options: PredictionOptions
     /// The request's part in the model's rollout; nil if it has none.
     let route: RolloutRoute?
@@ -71,10 +73,11 @@ package struct ModelRequest: Sendable {
     ///   - placeholders: the places in the body with values of this request only.
     ///   - isBare: whether the body does not name the version that answered; the field `Model-Version` then does.
     ///   - isWhole: false if a part of the answer failed.
+    ///   - reports: for what looks at answers after they are sent.
     package func response(
         _ body: [UInt8], type: String, times: StageTimes, encode: UInt64, topLabel: String? = nil,
         placeholders: [JSONWriter.Placeholder] = [], isBare: Bool = false, isWhole: Bool = true,
-        shadow: ShadowWork? = nil
+        shadow: ShadowWork? = nil, reports: [AnswerReport] = []
     ) -> HTTPResponse {
         let timing = ServerTiming.text(times, recv: receiving, encode: encode, device: model.device)
         var response = HTTPResponse(
@@ -82,7 +85,7 @@ package struct ModelRequest: Sendable {
         if isBare { response.fields.append(("Model-Version", version)) }
         response.note = RequestNote(
             model: name, times: times, recv: receiving, encode: encode, device: model.device, topLabel: topLabel,
-            placeholders: placeholders, isWhole: isWhole, afterSend: afterSend(shadow))
+            placeholders: placeholders, isWhole: isWhole, afterSend: afterSend(shadow, reports))
         return response
     }
 }
@@ -93,11 +96,23 @@ extension ModelRequest {
         work.map { RequestNote(model: name, times: times, recv: receiving, encode: 0, afterSend: afterSend($0)) }
     }
 
-    /// The comparison to begin after the answer is sent; nil for none.
-    private func afterSend(_ work: ShadowWork?) -> (@Sendable () -> Void)? {
-        guard let work, let route else { return nil }
-        let isCandidates = model.description.version == route.candidate
-        return { route.begin(work, isCandidates: isCandidates) }
+    /// The work to begin after the answer is sent: a comparison with the other version, and reports; nil for none.
+    private func afterSend(_ work: ShadowWork?, _ reports: [AnswerReport] = []) -> (@Sendable () -> Void)? {
+        let comparison = work.flatMap { work in route.map { (work, $0) } }
+        guard comparison != nil || !reports.isEmpty else { return nil }
+        let isCandidates = model.description.version == route?.candidate
+        return { [watch] in
+            if let (work, route) = comparison { route.begin(work, isCandidates: isCandidates) }
+            watch?.answered(reports)
+        }
+    }
+
+    /// The report of a picture that was answered; nil if nothing looks at it.
+    func report(_ image: EncodedImage, _ outcome: AnswerReport.Outcome) -> AnswerReport? {
+        watch.map {
+            AnswerReport(
+                model: name, version: version, client: $0.client, mayKeep: $0.mayKeep, image: image, outcome: outcome)
+        }
     }
 }
 

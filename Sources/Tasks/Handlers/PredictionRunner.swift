@@ -64,9 +64,12 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
         // All pictures of a request share the limit of crops.
         requestOptions.maxCrops = max(1, call.live.settings.maxCrops / max(1, form?.pictures.count ?? 1))
         requestOptions.maxLines = call.live.settings.maxLines
+        let watch = AnswerWatch(call, chosen.model, named: chosen.name)
+        requestOptions.measures = watch != nil
         var run = ModelRequest(
             request, model: chosen.model, name: chosen.name, options: requestOptions,
             taught: chosen.taught, shadow: choice.route.flatMap { $0.name == chosen.name ? $0 : nil })
+        run.watch = watch
         if let stages = chosen.stages { run.stages = stages.parts }
         let slots = SlotRunner(model: run.model, options: requestOptions, metrics: call.parts.metrics)
         let job: Job

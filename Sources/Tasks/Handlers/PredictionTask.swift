@@ -32,6 +32,9 @@ package protocol PredictionTask: TaskAnswers {
     /// be compared.
     func shadow(of item: Inputs.Item, _ output: Output) -> ShadowWork?
 
+    /// The report of an item, for what looks at answers after they are sent; nil if nothing does.
+    func report(of item: Inputs.Item, _ output: Output) -> AnswerReport?
+
     /// The input of a later model of a pipeline, if `explain` asks for it; nil to show the input of the request's
     /// model.
     func explanation(of image: EncodedImage, in slot: Slot) async throws(InferenceError) -> PreprocessedImage?
@@ -39,6 +42,8 @@ package protocol PredictionTask: TaskAnswers {
 
 extension PredictionTask {
     package static var runsStages: Bool { true }
+
+    package func report(of item: Inputs.Item, _ output: Output) -> AnswerReport? { nil }
 
     package func prepared() async throws(InferenceError) -> Self { self }
 

@@ -109,12 +109,7 @@ package final class SharedPredictions: Sendable {
 
     /// True if the client refuses a shared answer (RFC 9111 section 5.2.1).
     private static func isRefused(_ head: RequestHead) -> Bool {
-        head.values(of: "cache-control").contains { value in
-            value.lowercased().split(separator: ",").contains { directive in
-                let name = directive.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }
-                return name == "no-store" || name == "no-cache"
-            }
-        }
+        head.hasCacheControl("no-store") || head.hasCacheControl("no-cache")
     }
 
     /// Adds `Cache-Status` to an answer that was not shared, if answers are cached.

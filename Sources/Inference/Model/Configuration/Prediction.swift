@@ -37,6 +37,9 @@ public struct PredictionOptions: Sendable {
     package var maxLines = 1_000
     /// Nanoseconds that the request has waited for the model to be loaded.
     package var loadWait: UInt64 = 0
+    /// True if results have the measures for what looks at answers afterwards: the light of the picture, and the
+    /// certainty of its classes.
+    package var measures = false
     /// The maximum number of bytes of an answer that is as large as the picture: it is refused before it is made.
     package var maxAnswerBytes = Int.max
     /// The thresholds of models that end with non-maximum suppression; nil values use those of the file.
@@ -155,6 +158,8 @@ public struct ClassificationResult: Sendable {
     public let areConfidences: Bool
     /// The distance of the picture from the first class; nil if the classes were not taught.
     public let taught: TaughtMark?
+    /// The certainty of the classes, whatever `top` and `threshold` say; nil unless the prediction measures it.
+    package var certainty: Certainty?
 
     /// A result with the given values.
     public init(
@@ -166,6 +171,27 @@ public struct ClassificationResult: Sendable {
         self.times = times
         self.areConfidences = areConfidences
         self.taught = taught
+    }
+}
+
+/// The certainty of one picture's classes.
+package struct Certainty: Sendable, Hashable {
+    /// The index of the first class, and its confidence.
+    package let index: Int, confidence: Float
+    /// The first confidence minus the second, from 0 to 1; the confidence for a single class.
+    package let margin: Float
+    /// The entropy of the confidences by that of equal ones, from 0 to 1; 0 for a single class.
+    package let entropy: Float
+    /// The number of classes.
+    package let count: Int
+
+    /// A measurement.
+    package init(index: Int, confidence: Float, margin: Float, entropy: Float, count: Int) {
+        self.index = index
+        self.confidence = confidence
+        self.margin = margin
+        self.entropy = entropy
+        self.count = count
     }
 }
 

@@ -6,6 +6,8 @@ internal import Teaching
 struct ClassificationReader: Sendable {
     let classes: Classes
     let top: Int, threshold: Float
+    /// True if results have the certainty of the classes.
+    var measures = false
 
     /// The classes and their source. A class, because the model has one instance, while every request has a reader.
     final class Classes: Sendable {
@@ -50,6 +52,7 @@ struct ClassificationReader: Sendable {
         var similarities: [Float] = []
         var areConfidences = true
         var taught: TaughtMark?
+        var certainty: Certainty?
     }
 
     func result(
@@ -58,7 +61,7 @@ struct ClassificationReader: Sendable {
         let best = try best(in: outputs)
         guard let image else { throw classes.noImage }
         let labels = classes.labels
-        return ClassificationResult(
+        var result = ClassificationResult(
             classifications: best.classes.map { entry in
                 var classification = Classification(
                     index: entry.index, label: entry.index < labels.count ? labels[entry.index] : "",
@@ -71,6 +74,8 @@ struct ClassificationReader: Sendable {
                 return classification
             },
             image: image, times: times, areConfidences: best.areConfidences, taught: best.taught)
+        result.certainty = best.certainty
+        return result
     }
 
     private func best(in outputs: any EngineOutputs) throws(InferenceError) -> Best {
@@ -80,7 +85,11 @@ struct ClassificationReader: Sendable {
                 let best = scores.withScores(raw) { values -> Best? in
                     // The results of an activation are confidences without a check.
                     let areConfidences = scores.activation != nil || classes.watch.areConfidences(values, output: name)
-                    return select(values, areConfidences).map { Best(classes: $0, areConfidences: areConfidences) }
+                    return select(values, areConfidences).map {
+                        Best(
+                            classes: $0, areConfidences: areConfidences,
+                            certainty: areConfidences ? certainty(values) : nil)
+                    }
                 }
                 guard let best else { throw scores.notNumbers(name) }
                 return best
@@ -89,10 +98,14 @@ struct ClassificationReader: Sendable {
             let vector = try plan.withEmbedding(of: outputs) { (decoder, tensor) throws(ObservationError) in
                 try decoder.vector(tensor)
             }
-            guard let similarities = (vector ?? []).withUnsafeBufferPointer(classes.similarities),
-                let best = select(classes.confidences(similarities), true)
-            else { throw .notNumbers(plan.output.name) }
-            return Best(classes: best, similarities: similarities)
+            guard let similarities = (vector ?? []).withUnsafeBufferPointer(classes.similarities) else {
+                throw .notNumbers(plan.output.name)
+            }
+            let confidences = classes.confidences(similarities)
+            guard let best = select(confidences, true) else { throw .notNumbers(plan.output.name) }
+            return Best(
+                classes: best, similarities: similarities,
+                certainty: confidences.withUnsafeBufferPointer(certainty))
         case .taught(let plan, let head):
             let embedding = try plan.withEmbedding(of: outputs) { (decoder, tensor) throws(ObservationError) in
                 try decoder.embedding(tensor)
@@ -117,7 +130,12 @@ struct ClassificationReader: Sendable {
         }
         return Best(
             classes: best,
-            taught: TaughtMark(distance: answer.distance, isKnown: answer.isKnown, anomaly: anomaly))
+            taught: TaughtMark(distance: answer.distance, isKnown: answer.isKnown, anomaly: anomaly),
+            certainty: answer.confidences.withUnsafeBufferPointer(certainty))
+    }
+
+    private func certainty(_ confidences: UnsafeBufferPointer<Float>) -> Certainty? {
+        measures ? Certainty(confidences) : nil
     }
 
     private func select(_ scores: [Float], _ areConfidences: Bool) -> [(index: Int, score: Float)]? {

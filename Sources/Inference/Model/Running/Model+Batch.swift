@@ -29,10 +29,12 @@ extension Model {
             return await classifications(of: images, byPatches: head, options: options, slot: slot)
         }
         return await results(of: images) { (image) throws(InferenceError) in
-            let reader = try classificationReader(top: top, threshold: threshold, head: head, labels: labels)
+            let reader = try classificationReader(
+                top: top, threshold: threshold, head: head, labels: labels, measures: options.measures)
             return try await classification(of: image, by: reader, options: options, slot: slot)
         } together: { () throws(InferenceError) in
-            let reader = try classificationReader(top: top, threshold: threshold, head: head, labels: labels)
+            let reader = try classificationReader(
+                top: top, threshold: threshold, head: head, labels: labels, measures: options.measures)
             return try await runTogether(images.count, options: options, slot: slot) {
                 (item, input) throws(InferenceError) in
                 input.isPicture ? .image(images[item]) : nil

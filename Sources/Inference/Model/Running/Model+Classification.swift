@@ -6,9 +6,10 @@ extension Model {
     /// - Parameters:
     ///   - head: taught classes that replace the model's own, for a model that computes embeddings.
     ///   - labels: those of the request, which replace all others.
+    ///   - measures: whether results have the certainty of the classes.
     /// - Throws: if the model is not an image classifier.
     func classificationReader(
-        top: Int, threshold: Float, head: TaughtClassifier? = nil, labels: LabelClasses? = nil
+        top: Int, threshold: Float, head: TaughtClassifier? = nil, labels: LabelClasses? = nil, measures: Bool = false
     ) throws(InferenceError) -> ClassificationReader {
         guard let classes = labels?.classes ?? head.map(taughtClasses) ?? builtInClasses else {
             throw .unsupported(
@@ -16,7 +17,7 @@ extension Model {
                 reason: "has no output with \(head == nil ? "labels" : "an embedding"): \(abilities)")
         }
         guard takesOnePicture else { throw noImage }
-        return ClassificationReader(classes: classes, top: top, threshold: threshold)
+        return ClassificationReader(classes: classes, top: top, threshold: threshold, measures: measures)
     }
 
     /// The error for an answer without a picture.

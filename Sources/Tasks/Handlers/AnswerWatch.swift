@@ -1,0 +1,26 @@
+internal import HTTPWire
+internal import Inference
+internal import ServiceCore
+
+/// The watchers of one request's answers, and what they need to know of the request.
+struct AnswerWatch: Sendable {
+    let watchers: [any AnswerWatcher]
+    let client: UInt64
+    let mayKeep: Bool
+
+    /// Nil if nothing looks at the answers of the model.
+    init?(_ call: Call, _ model: Model, named name: String) {
+        guard !call.parts.watchers.isEmpty else { return nil }
+        watchers = call.parts.watchers.filter { $0.watches(model, named: name) }
+        guard !watchers.isEmpty else { return nil }
+        client = call.sender.sender
+        mayKeep = !call.head.hasCacheControl("no-store")
+    }
+
+    /// Passes reports to all watchers.
+    func answered(_ reports: [AnswerReport]) {
+        for report in reports {
+            for watcher in watchers { watcher.answered(report) }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+package import Inference
+
+/// One picture that a model's own run has answered, for what looks at answers after they are sent: not of errors, of
+/// answers shared with another request, of goldens, or of the other version in a comparison.
+package struct AnswerReport: Sendable {
+    /// The name under which the model is served; for a taught model, its own name.
+    package let model: String
+    /// The version that answered.
+    package let version: String
+    /// The number of the client, by its token or address.
+    package let client: UInt64
+    /// True unless the request has `Cache-Control: no-store`.
+    package let mayKeep: Bool
+    /// The picture, which holds the request's body.
+    package let image: EncodedImage
+    /// The results of the picture.
+    package let outcome: Outcome
+
+    /// What was found.
+    package enum Outcome: Sendable {
+        case classes(ClassificationResult)
+        case observations(ObservationResult)
+    }
+}
+
+/// Looks at answers after they are sent. Thread-safe.
+package protocol AnswerWatcher: Sendable {
+    /// True if it looks at the answers of a model, whose results must then have measures
+    /// (``PredictionOptions/measures``). Called for every request, on the path of the prediction: it must be quick.
+    func watches(_ model: Model, named name: String) -> Bool
+    /// Takes a report. Called on the event loop: it must not block, and must leave work to another thread.
+    func answered(_ report: AnswerReport)
+}
