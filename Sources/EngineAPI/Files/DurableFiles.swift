@@ -36,10 +36,8 @@ package enum DurableFiles {
 
     /// Returns when the names in a folder are on disk.
     package static func sync(folder path: String) throws(FileFailure) {
-        let file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard file >= 0 else { throw FileFailure(code: errno) }
-        defer { close(file) }
-        guard fsync(file) == 0 else { throw FileFailure(code: errno) }
+        let code = DiskSync.folder(path)
+        guard code == 0 else { throw FileFailure(code: code) }
     }
 
     /// Renames a file, and returns when the change is on disk.
@@ -68,7 +66,8 @@ package enum DurableFiles {
         }
 
         func sync() throws(FileFailure) {
-            guard fsync(number) == 0 else { throw FileFailure(code: errno) }
+            let code = DiskSync.file(number)
+            guard code == 0 else { throw FileFailure(code: code) }
         }
     }
 }

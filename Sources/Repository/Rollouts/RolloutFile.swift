@@ -160,7 +160,7 @@ package struct RolloutFile: Sendable, Hashable {
             let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
             if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { code = count == 0 ? EIO : errno }
         }
-        if code == 0, fsync(file) != 0 { code = errno }
+        if code == 0 { code = DiskSync.file(file) }
         close(file)
         if code == 0, rename(work, path) != 0 { code = errno }
         guard code == 0 else {
@@ -168,11 +168,6 @@ package struct RolloutFile: Sendable, Hashable {
             return code
         }
         // The rename is durable only after the folder has been synced.
-        let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if directory >= 0 {
-            fsync(directory)
-            close(directory)
-        }
-        return 0
+        return DiskSync.folder(folder)
     }
 }

@@ -71,14 +71,16 @@ final class Descriptor: Sendable {
 
     /// Reserves disk space for the first `length` bytes of the file, and sets its size to `length`.
     func allocate(_ length: Int) throws(TeachingError) {
-        let error = posix_fallocate(number, 0, off_t(length))
+        var error: Int32
+        repeat { error = posix_fallocate(number, 0, off_t(length)) } while error == EINTR
         guard error == 0 else { throw Self.failure("take room for", path, error) }
         try truncate(length)
     }
 
     /// Returns when the data is on the disk.
     func sync() throws(TeachingError) {
-        guard fsync(number) == 0 else { throw failure("sync") }
+        let error = DiskSync.file(number)
+        guard error == 0 else { throw Self.failure("sync", path, error) }
     }
 
     /// Locks the file for this process. Returns false if another process has locked it.

@@ -279,8 +279,8 @@ final class AnswerFile {
             block.removeAll(keepingCapacity: true)
         }
         try Self.write(block, to: file, new)
-        guard fsync(file) == 0, rename(new, target) == 0 else {
-            throw CommandError("\(target) cannot be written: \(SystemError.words(errno))")
-        }
+        var code = DiskSync.file(file)
+        if code == 0, rename(new, target) != 0 { code = errno }
+        guard code == 0 else { throw CommandError("\(target) cannot be written: \(SystemError.words(code))") }
     }
 }

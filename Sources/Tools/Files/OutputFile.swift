@@ -32,7 +32,8 @@ enum OutputFile {
             guard count > 0 || count < 0 && errno == EINTR else { throw failed(errno) }
             done += max(0, count)
         }
-        guard fsync(file) == 0 else { throw failed(errno) }
+        let code = DiskSync.file(file)
+        guard code == 0 else { throw failed(code) }
         guard rename(work, path) == 0 else { throw failed(errno) }
     }
 

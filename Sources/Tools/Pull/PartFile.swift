@@ -84,7 +84,8 @@ final class PartFile {
 
     /// The digests of the whole file, when it is on disk for good. Blocks.
     func finish() throws(CommandError) -> (sha256: String, differing: String?) {
-        guard fsync(descriptor) == 0 else { throw Self.unwritable(errno) }
+        let code = DiskSync.file(descriptor)
+        guard code == 0 else { throw Self.unwritable(code) }
         return digest.finish()
     }
 

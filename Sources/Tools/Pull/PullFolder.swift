@@ -153,9 +153,14 @@ final class PullFolder {
             }
         }
         try OutputFile.replace(content + "/" + recordName, with: record)
-        for folder in folders { Self.sync(folder) }
+        for folder in folders { try Self.sync(folder) }
         try exchange()
-        Self.sync(models)
+        try Self.sync(models)
+    }
+
+    private static func sync(_ folder: String) throws(CommandError) {
+        let code = DiskSync.folder(folder)
+        guard code == 0 else { throw unwritable(folder, code) }
     }
 
     private func exchange() throws(CommandError) {
@@ -163,13 +168,6 @@ final class PullFolder {
         if result == 0 || result == -EEXIST && csys_exchange(content, path) == 0 { return }
         // A file system without these, such as NFS.
         try BundleOutput.move(content, to: path, keepingAs: work + "/replaced")
-    }
-
-    private static func sync(_ folder: String) {
-        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        close(descriptor)
     }
 
     /// Removes the work folder, with the replaced folder in it.
