@@ -31,7 +31,10 @@ enum LocalModel {
         } catch {
             throw CommandError(error.message)
         }
-        throw CommandError("no \(what) in \(plan.places): give one with --models DIR")
+        throw CommandError(
+            plan.places.isEmpty
+                ? "there is no model folder: name one with --models DIR, or a model with --model NAME=PATH"
+                : "no \(what) in \(plan.places): name another folder with --models DIR")
     }
 
     /// The models that are searched, and the name of the requested one; empty for the first suitable one.

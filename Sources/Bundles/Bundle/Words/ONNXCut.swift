@@ -48,7 +48,7 @@ package struct ONNXCut {
         inputs = parts.neededInputs
         let inside = parts.pieces(outputs, borders)
         let size = inside.reduce(0) { $0 + $1.count }
-        pieces = before + [.bytes(Self.head(7, length: size))] + inside
+        pieces = before + [.bytes(ProtobufWriter.head(7, length: size))] + inside
         guard pieces.reduce(0, { $0 + $1.count }) < Self.maximumBytes else {
             throw FormatError("has a part of more than 2 GiB")
         }
@@ -104,19 +104,6 @@ package struct ONNXCut {
         }
         guard let graph else { throw FormatError("has no graph") }
         return (before, graph)
-    }
-
-    /// The key and the length before a message.
-    private static func head(_ number: Int, length: Int) -> [UInt8] {
-        func varint(_ value: UInt64) -> [UInt8] {
-            var (rest, bytes): (UInt64, [UInt8]) = (value, [])
-            while rest >= 0x80 {
-                bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-                rest >>= 7
-            }
-            return bytes + [UInt8(rest)]
-        }
-        return varint(UInt64(number) << 3 | 2) + varint(UInt64(length))
     }
 
     /// The parts of a graph.
@@ -195,7 +182,7 @@ package struct ONNXCut {
             var pieces = nodes.indices.filter(kept.contains).map { Piece.range(nodes[$0].field) }
             pieces += others.map { .range($0) } + ranges(weights) + sparseWeights.map { .range($0) } + ranges(inputs)
             for output in outputs where borders.contains(output.name) && needed.contains(output.name) {
-                pieces += [.bytes(ONNXCut.head(11, length: output.content.count)), .range(output.content)]
+                pieces += [.bytes(ProtobufWriter.head(11, length: output.content.count)), .range(output.content)]
             }
             return pieces + outputs.filter { wanted.contains($0.name) }.map { .range($0.field) }
         }

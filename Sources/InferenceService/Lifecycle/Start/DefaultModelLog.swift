@@ -21,9 +21,18 @@ enum DefaultModelLog {
             switch repository.defaultModel(for: .classification, configured: settings.defaultModel) {
             case .model(let name, isAvailable: true): "the model \(name)"
             case .undecided(let name): "no model: the model.json of \(name) has values to decide"
-            case .model, .none: "no model: no image classifier is ready"
+            case .model, .none: labels(repository, settings)
             }
         log.info("/v1/classify uses \(what)")
+    }
+
+    /// The model for requests with labels, which alone is used if no model has labels of its own.
+    private static func labels(_ repository: ModelRepository, _ settings: Settings) -> String {
+        guard
+            case .model(let name, isAvailable: true) = repository.defaultModel(
+                for: .labels, configured: settings.defaultModel)
+        else { return "no model: no image classifier is ready" }
+        return "the model \(name), for requests with labels"
     }
 
     /// Fixes the model of `/v1/classify` if no setting names it, so that an added model does not change it. Logs a
