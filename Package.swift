@@ -116,6 +116,11 @@ let package = Package(
             swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         // A new version of a model proves itself: whether answers agree, and what follows.
         .target(name: "Rollout", dependencies: ["JSON", "SystemSupport"], swiftSettings: strict),
+        // How sure a classifier may be: temperatures, sets of labels. It computes for seconds in the tests where it is
+        // not optimized, and is therefore optimized in debug builds too.
+        .target(
+            name: "Calibration", dependencies: ["JSON"],
+            swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         // The other end of the wire: a client that measures.
         .target(name: "LoadGenerator", dependencies: ["CSystem", "SystemSupport"], swiftSettings: strict),
         // Features, and the protocols of engines.
@@ -159,15 +164,17 @@ let package = Package(
         .target(
             name: "Bundles",
             dependencies: [
-                "CoreMLImport", "EngineAPI", "EngineImporters", "Engines", "FileFormats", "ImagePipeline", "JSON",
-                "ModelFacts", "Observations", "SystemSupport", "Teaching",
+                "Calibration", "CoreMLImport", "EngineAPI", "EngineImporters", "Engines", "FileFormats",
+                "ImagePipeline",
+                "JSON", "ModelFacts", "Observations", "SystemSupport", "Teaching",
             ],
             swiftSettings: strict),
         // A loaded model.
         .target(
             name: "Inference",
             dependencies: [
-                "Bundles", "ConfinedDecoding", "CoreMLImport", "CoreMLReferee", "EngineAPI", "EngineImporters",
+                "Bundles", "Calibration", "ConfinedDecoding", "CoreMLImport", "CoreMLReferee", "EngineAPI",
+                "EngineImporters",
                 "Engines", "FileFormats", "FlowControl", "ImagePipeline", "JSON", "Observations", "Rollout",
                 "SystemSupport", "Teaching", "Tokenizers",
             ],
@@ -216,8 +223,9 @@ let package = Package(
         .target(
             name: "Tasks",
             dependencies: [
-                "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "JSON", "Repository", "Rollout",
-                "ServiceCore", "Settings", "SystemSupport", "Teaching", "WireFormats",
+                "Calibration", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "JSON",
+                "Repository",
+                "Rollout", "ServiceCore", "Settings", "SystemSupport", "Teaching", "WireFormats",
             ],
             swiftSettings: strict),
         // The routes of other servers' clients.
@@ -241,7 +249,8 @@ let package = Package(
         .target(
             name: "Tools",
             dependencies: [
-                "CCurl", "CSystem", "FileFormats", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl",
+                "CCurl", "CSystem", "Calibration", "FileFormats", "HTTPWire", "HTTPServer", "ImagePipeline",
+                "FlowControl",
                 "Inference", "JSON", "LoadGenerator", "ModelFacts", "Observations", "Repository", "Rollout",
                 "ServicePlanning",
                 "Settings", "SystemSupport", "Teaching", "WireFormats",
@@ -251,8 +260,8 @@ let package = Package(
         .executableTarget(
             name: "ocelli",
             dependencies: [
-                "CConfinedCodecs", "CSystem", "ConfinedDecoding", "InferenceService", "JSON", "LoadGenerator",
-                "Settings", "SystemSupport", "Tools",
+                "CConfinedCodecs", "CSystem", "Calibration", "ConfinedDecoding", "InferenceService", "JSON",
+                "LoadGenerator", "Settings", "SystemSupport", "Tools",
             ],
             swiftSettings: strict,
             linkerSettings: findEngine + carryRuntime),
@@ -379,6 +388,8 @@ let package = Package(
         .testTarget(
             name: "TeachingTests", dependencies: ["FileFormats", "Teaching", "TeachingProbe", "TestSupport"],
             exclude: ["Fixtures"], swiftSettings: strict),
+        .testTarget(
+            name: "CalibrationTests", dependencies: ["Calibration", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "RolloutTests", dependencies: ["JSON", "Rollout", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "CSystem", "TestSupport"], swiftSettings: strict

@@ -55,7 +55,7 @@ enum Ocelli {
         EmbedCommand.self, ReadCommand.self, BenchCommand.self, LoadCommand.self,
         ReportCommand.self, CheckCommand.self, CompareCommand.self, PullCommand.self, InitCommand.self,
         QuantizeCommand.self,
-        TeachCommand.self, ExportCommand.self, ClientCommand.self,
+        TeachCommand.self, CalibrateCommand.self, ExportCommand.self, ClientCommand.self,
         UpdateCommand.self, TrainCommand.self, CompileCommand.self, LimitsCommand.self, DevicesCommand.self,
         ReadyCommand.self, HelpCommand.self,
     ]

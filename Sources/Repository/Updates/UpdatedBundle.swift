@@ -47,7 +47,8 @@ struct UpdatedBundle {
             case .folder:
                 folders.append(entry)
                 try add(entry + "/", depth: depth + 1)
-            case .file where entry != file:
+            // A calibration belongs to the model file that is replaced.
+            case .file where entry != file && entry != CalibrationFile.name:
                 bytes += try OpenFile(source + "/" + entry).size
                 others.append(entry)
             case .file: continue

@@ -154,6 +154,9 @@ package enum ModelDocument {
             if members["exclusiveMinimum"] == .bool(true) {
                 members["exclusiveMinimum"] = members.removeValue(forKey: "minimum")
             }
+            if members["exclusiveMaximum"] == .bool(true) {
+                members["exclusiveMaximum"] = members.removeValue(forKey: "maximum")
+            }
             if members["format"] == .string("binary") {
                 members["format"] = nil
                 members["contentMediaType"] = .string("application/octet-stream")

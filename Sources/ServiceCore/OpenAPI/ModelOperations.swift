@@ -14,6 +14,13 @@ struct ModelOperations {
         }
         operation["tags"] = .null
         if name == "predict" { fillPredict(&operation) }
+        if name == "classify", !model.isCalibrated { Self.remove(["coverage"], from: &operation) }
+    }
+
+    private static func remove(_ names: Set<String>, from operation: inout JSONValue) {
+        guard case .array(let parameters) = operation["parameters"] else { return }
+        let gone = names.map { ModelDocument.reference("parameters", $0) }
+        operation["parameters"] = .array(parameters.filter { !gone.contains($0) })
     }
 
     private func fillPredict(_ operation: inout JSONValue) {
@@ -21,10 +28,7 @@ struct ModelOperations {
         if !model.outputs.contains(where: { $0.labels != nil }) { removed.formUnion(["top", "threshold"]) }
         let takesPictures = model.inputs.contains { $0.form == .picture }
         if !takesPictures { removed.formUnion(["crop", "orientation", "page", "explain"]) }
-        if case .array(let parameters) = operation["parameters"] {
-            let gone = removed.map { ModelDocument.reference("parameters", $0) }
-            operation["parameters"] = .array(parameters.filter { !gone.contains($0) })
-        }
+        Self.remove(removed, from: &operation)
         if case .object(var content) = operation["requestBody"]["content"] {
             if model.pictureInput == nil {
                 content = content.filter { !$0.key.hasPrefix("image/") && $0.key != "application/octet-stream" }

@@ -195,7 +195,8 @@ struct ModelSchemas {
         case .classify:
             var entry = schemas["class"]
             entry["properties"]["label"] = Self.label(answer.labels)
-            return ["classifications": list(entry)]
+            guard model.isCalibrated else { return ["classifications": list(entry)] }
+            return ["classifications": list(entry), "set": list(Self.label(answer.labels))]
         case .detect:
             var entry = schemas["detection"]
             entry["properties"]["label"] = Self.label(answer.labels)

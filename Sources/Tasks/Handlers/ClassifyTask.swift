@@ -1,3 +1,4 @@
+package import Calibration
 package import FlowControl
 package import HTTPServer
 package import ImagePipeline
@@ -17,11 +18,15 @@ package struct ClassifyQuery: TaskQuery {
     package var top: Int?
     /// The minimum confidence of a class in the answer; nil if not given.
     package var threshold: Float?
+    /// The coverage of the set of labels in the answer; nil for no set.
+    package var coverage: Coverage?
     /// True if the answer has the distances of a picture's patches.
     package var map = false
     /// The labels of the request; nil on a route that takes none.
     package var labels: LabelQuery?
-    package var ownNames: [String] { ["top", "threshold", "size", "map"] + (labels == nil ? [] : LabelQuery.names) }
+    package var ownNames: [String] {
+        ["top", "threshold", "size", "map"] + (labels == nil ? [] : ["coverage"] + LabelQuery.names)
+    }
     package var listName: String? { labels == nil ? nil : LabelQuery.part }
 
     /// A query without parameters.
@@ -33,6 +38,9 @@ package struct ClassifyQuery: TaskQuery {
         case "threshold": threshold = try parameter.share()
         case "map": map = try parameter.flag()
         case "size": picture.size = try Self.size(parameter)
+        case "coverage" where labels != nil:
+            guard let coverage = Coverage(parameter.value) else { throw parameter.mistake(Coverage.expected) }
+            self.coverage = coverage
         default: return try labels?.take(parameter) ?? false
         }
         return true
@@ -54,6 +62,27 @@ extension ClassifyQuery {
         return ImageSize(width: sides[0], height: sides[1])
     }
 
+    /// Refuses a coverage for classes that are not calibrated.
+    func checkCoverage(_ run: ModelRequest) throws(ServiceError) {
+        guard coverage != nil else { return }
+        func refusal(_ reason: String) -> ServiceError { .badRequest("\"coverage\": \(reason)") }
+        guard labels?.isEmpty ?? true else {
+            throw refusal(
+                "sets are made of the model's own labels, which are calibrated: leave out \"labels\" and \"prompt\"")
+        }
+        guard run.taught == nil else {
+            throw refusal(
+                "model \"\(run.name)\" is a taught model, which has no calibration: \"known\" and \"distance\" tell how sure it is"
+            )
+        }
+        if let obstacle = run.model.obstacleToCalibration { throw refusal("model \"\(run.name)\" \(obstacle)") }
+        guard run.model.calibration != nil else {
+            throw refusal(
+                "model \"\(run.name)\" is not calibrated: `ocelli calibrate BUNDLE FOLDER`, with a folder of pictures for each "
+                    + "label, writes \(ClassifierCalibration.fileName) beside its model.json")
+        }
+    }
+
     /// Refuses a size that the model's file does not allow.
     func checkSize(_ model: Model) throws(ServiceError) {
         guard let size = picture.size, let reason = model.refusal(of: size) else { return }
@@ -64,6 +93,8 @@ extension ClassifyQuery {
 /// `POST .../classify`: answers the classes of a picture.
 package struct ClassifyTask: PredictionTask {
     private let run: ModelRequest
+    /// The options of the prediction, with the coverage of the request.
+    private let options: PredictionOptions
     private let top: Int
     private let threshold: Float
     private let logsTopLabel: Bool
@@ -128,6 +159,10 @@ package struct ClassifyTask: PredictionTask {
             }
         }
         self.forms = forms
+        try query.checkCoverage(run)
+        var options = run.options
+        options.coverage = query.coverage
+        self.options = options
         showsMap = query.map
         self.run = run
         self.labels = own
@@ -153,7 +188,7 @@ package struct ClassifyTask: PredictionTask {
 
     package func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<Output, InferenceError>] {
         let results = await run.model.classifications(
-            of: images, top: top, threshold: threshold, options: run.options, slot: slot, head: run.taught?.head,
+            of: images, top: top, threshold: threshold, options: options, slot: slot, head: run.taught?.head,
             labels: classes)
         var outputs: [Result<Output, InferenceError>] = []
         for (image, result) in zip(images, results) {
@@ -193,7 +228,7 @@ package struct ClassifyTask: PredictionTask {
         let result = output.result
         guard !result.classifications.isEmpty else { return nil }
         return ShadowWork(times: result.times, image: image, answer: { ComparableAnswer(result) }) {
-            [options = run.options, top, labels] (model, sample, deadline, slot) in
+            [options, top, labels] (model, sample, deadline, slot) in
             let options = options.forOtherVersion(sample, deadline: deadline)
             do throws(InferenceError) {
                 let classes = try await labels.classes(of: model, options: options)
@@ -214,7 +249,8 @@ package struct ClassifyTask: PredictionTask {
 
     package func writingTime(of output: Output) -> UInt64 {
         let distances = showsMap ? output.result.taught?.anomaly?.map?.distances.count ?? 0 : 0
-        return WorkQueue.writingTime(labels: output.result.classifications.count)
+        let labels = output.result.classifications.count &+ (output.result.set?.count ?? 0)
+        return WorkQueue.writingTime(labels: labels)
             &+ WorkQueue.writingTime(numbers: distances)
     }
 

@@ -1,3 +1,4 @@
+internal import Calibration
 internal import FlowControl
 package import HTTPServer
 internal import HTTPWire
@@ -161,6 +162,13 @@ package struct ModelsHandler: CallHandler {
                 writer.member("dimension", head.dimension)
                 writer.key("threshold")
                 if let threshold = head.knownDistance { writer.number(threshold) } else { writer.null() }
+            }
+        }
+        if let calibration = model.calibration {
+            writer.key("calibration")
+            writer.object { writer in
+                writer.member("pictures", calibration.pictures)
+                writer.member("temperature", calibration.temperature)
             }
         }
         writer.key("device")

@@ -1,3 +1,4 @@
+internal import Calibration
 internal import ImagePipeline
 internal import Inference
 internal import Settings
@@ -34,6 +35,7 @@ package enum BulkTask: Sendable {
             model = classifier.model
             facts += ["classify", "\(classifier.top)", "\(request.threshold)", request.crop ?? "", classifier.name]
             facts += Self.fact(of: request.orientation) + request.labels.facts
+            if let coverage = request.coverage { facts.append("coverage \(coverage.share)") }
             line = { try await classifier.line(of: $0, head: $1) }
         case .observe(let request):
             let observer = try await LocalObservation.observer(

@@ -1,3 +1,4 @@
+package import Calibration
 internal import FlowControl
 internal import FoundationEssentials
 internal import HTTPWire
@@ -18,6 +19,8 @@ package enum LocalClassification {
         /// The labels in place of the model's own.
         package var labels = LocalLabels()
         package var threshold: Float = 0
+        /// The coverage of the sets of labels; nil for no sets.
+        package var coverage: Coverage?
         package var crop: String?
         /// The orientation of the stored pictures.
         package var orientation = ImageOrientation.apply
@@ -129,7 +132,13 @@ package enum LocalClassification {
                     + OtherTask.advice(model, requested: request.model)
             )
         }
+        guard request.coverage == nil || model.calibration != nil else {
+            throw CommandError(
+                "--coverage: model \"\(name)\" "
+                    + (model.obstacleToCalibration ?? "is not calibrated: run `ocelli calibrate BUNDLE FOLDER` first"))
+        }
         var options = PredictionOptions()
+        options.coverage = request.coverage
         options.cropAndScale = request.crop.flatMap { CropAndScale(rawValue: $0) }
         options.orientation = request.orientation
         return Classifier(
@@ -174,7 +183,12 @@ package enum LocalClassification {
             return (taught.isKnown == false ? "  unknown: its" : "  its")
                 + " distance to that class is \(Units.decimal(Double(taught.distance), places: 3))"
         }
-        return ([title] + (lines.isEmpty ? ["  (nothing reaches the threshold)"] : lines) + (mark.map { [$0] } ?? []))
+        let set = result.set.map { set in
+            let labels = set.isEmpty ? "no label" : set.map { PrintableText.text($0) }.joined(separator: ", ")
+            return "  set: \(labels)" + (set.count == 1 ? "" : "  (abstains: not one label)")
+        }
+        let marks = [set, mark].compactMap { $0 }
+        return ([title] + (lines.isEmpty ? ["  (nothing reaches the threshold)"] : lines) + marks)
             .joined(separator: "\n")
     }
 

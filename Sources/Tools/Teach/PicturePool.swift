@@ -12,11 +12,13 @@ struct PicturePool: Sendable {
     enum Question: Sendable {
         case embedding(LocalObservation.Observer)
         case classes(Model)
+        /// The confidences of all classes of a classifier.
+        case confidences(Model)
 
         var model: Model {
             switch self {
             case .embedding(let observer): observer.model
-            case .classes(let model): model
+            case .classes(let model), .confidences(let model): model
             }
         }
     }
@@ -24,7 +26,10 @@ struct PicturePool: Sendable {
     /// The result for a picture.
     struct Outcome: Sendable {
         var id: ExampleID?
+        /// The embedding, or the confidences in the order of the classes.
         var embedding: [Float] = []
+        /// False if the scores of the classes are not confidences.
+        var areConfidences = true
         /// The vectors of its patches, if the question asks for them.
         var patches: PatchVectors?
         var label = ""
@@ -88,6 +93,14 @@ struct PicturePool: Sendable {
                 let result = try await model.classification(of: EncodedImage(bytes), top: 1)
                 outcome.label = result.classifications.first?.label ?? ""
                 outcome.isKnown = result.taught?.isKnown
+            case .confidences(let model):
+                let count = model.description.classLabels?.count ?? 0
+                let result = try await model.classification(of: EncodedImage(bytes), top: max(1, count))
+                outcome.embedding = [Float](repeating: 0, count: count)
+                for entry in result.classifications where outcome.embedding.indices.contains(entry.index) {
+                    outcome.embedding[entry.index] = entry.confidence
+                }
+                outcome.areConfidences = result.areConfidences
             }
         } catch {
             outcome.failure = LocalClassification.message(of: error)

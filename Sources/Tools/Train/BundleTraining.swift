@@ -77,6 +77,8 @@ package struct BundleTraining: Sendable {
         } catch {
             throw CommandError("\(bundle.path) cannot be copied: \(error)")
         }
+        // It belongs to the variables before the training.
+        try? FileManager.default.removeItem(atPath: copy + "/" + CalibrationFile.name)
         let variables = copy + bundle.model.dropFirst(bundle.path.count) + "/variables"
         let job = TrainerProcess.Job(
             model: bundle.model, inputs: batch.inputs, ops: bundle.operations, outputs: bundle.outputs,

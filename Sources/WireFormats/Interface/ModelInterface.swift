@@ -16,6 +16,8 @@ package struct ModelInterface: Sendable {
     package private(set) var isTaught = false
     /// True for a pipeline.
     package private(set) var isPipeline = false
+    /// True for a calibrated classifier: its answers can have sets of labels.
+    package private(set) var isCalibrated = false
 
     /// A route that takes pictures, and what its answer contains.
     package struct Answer: Sendable {
@@ -107,6 +109,7 @@ package struct ModelInterface: Sendable {
         let description = model.description
         (version, details) = (description.version, description.details)
         (author, license, backend) = (description.author, description.license, description.backend)
+        isCalibrated = model.calibration != nil
         inputs = description.inputs.map(Self.input)
         if let pipeline = model.pipeline {
             isPipeline = true

@@ -6,7 +6,8 @@ package import JSON
 /// "Classify").
 package enum ClassificationWriter {
     /// Writes the members `classifications`, `image` and `timing_ms` of the open object, `scores` if the values are not
-    /// confidences, `distance` and `known` for taught classes, and `anomaly` of `normal` models.
+    /// confidences, `set` and `abstain` with a coverage, `distance` and `known` for taught classes, and `anomaly` of
+    /// `normal` models.
     /// - Parameter showsMap: whether `anomaly` has the member `map`, if the model compares patches.
     package static func write(
         _ result: ClassificationResult, total: UInt64, showsMap: Bool = false, to writer: inout JSONWriter
@@ -33,6 +34,8 @@ package enum ClassificationWriter {
             }
         }
         if !result.areConfidences { writer.member("scores", "logits") }
+        if let set = result.set { writer.member("set", set) }
+        if let abstain = result.abstain { writer.member("abstain", abstain) }
         if let taught = result.taught {
             writer.member("distance", taught.distance)
             writer.key("known")

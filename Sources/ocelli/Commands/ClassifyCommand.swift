@@ -1,3 +1,4 @@
+internal import Calibration
 internal import InferenceService
 internal import Settings
 internal import Tools
@@ -47,6 +48,18 @@ enum ClassifyCommand: Command {
                 "--prompt", "TEXT", \.local.labels.prompt,
                 "The text around each label, with {} in its place. Default: the model's, else the label alone."),
             .share("--threshold", "X", \.local.threshold, "The minimum confidence of a printed class, 0 to 1."),
+            Flag(
+                "--coverage", "X",
+                """
+                Also print the set of labels that holds the right one in this share of pictures, such as 0.9, for a model \
+                that `ocelli calibrate` has calibrated.
+                """
+            ) { request, flag, text in
+                guard let coverage = Coverage(text) else {
+                    throw UsageError("\(flag): expected \(Coverage.expected), found \"\(text)\"")
+                }
+                request.local.coverage = coverage
+            },
             .crop(\.local.crop),
             .orientation(\.local.orientation),
             .text(
@@ -78,6 +91,9 @@ enum ClassifyCommand: Command {
         if let mistake = local.labels.mistake { throw UsageError(mistake) }
         guard local.labels.isEmpty || request.search.model.isEmpty else {
             throw UsageError("--labels, --label and --prompt do not go with --try")
+        }
+        guard local.coverage == nil || local.labels.isEmpty && request.search.model.isEmpty else {
+            throw UsageError("--coverage does not go with --labels, --label, --prompt or --try")
         }
         guard request.search.model.isEmpty || !request.bulk.isRequested && !local.isJSON && local.explain == nil else {
             throw UsageError("--try takes pictures only: not --json, --jsonl or --explain")

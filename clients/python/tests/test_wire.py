@@ -464,6 +464,38 @@ class TeachTests(unittest.TestCase):
             self.assertEqual(asyncio.run(ask(server.url)).examples[0].name, "M6")
             self.assertEqual(server.requests[0][0].split(" HTTP")[0], "POST /v1/taught/parts/search")
 
+    SET = {
+        "model": "cats", "version": "1", "request_id": "r8",
+        "classifications": [{"index": 0, "label": "cat", "confidence": 0.6}, {"index": 1, "label": "lynx", "confidence": 0.4}],
+        "set": ["cat", "lynx"], "abstain": True, "image": {"format": "png", "width": 4, "height": 3, "orientation": 1},
+        "timing_ms": {"total": 2}}
+
+    def test_coverage_gives_a_set_and_whether_to_abstain(self):
+        plain = {name: value for name, value in self.SET.items() if name not in ("set", "abstain")}
+        single = {**self.SET, "set": ["cat"], "abstain": False}
+        bodies = [json.dumps(one).encode() for one in (self.SET, single, plain)]
+        with Scripted(answering(*map(answer, bodies))) as server, Client(server.url) as client:
+            found = client.classify(b"picture", coverage=0.9)
+            self.assertEqual((found.set, found.abstain), (("cat", "lynx"), True))
+            self.assertEqual(
+                _tables.KINDS["classify"].values(found)["set"], ["cat", "lynx"])
+            found = client.classify(b"picture", coverage=0.95, top=1)
+            self.assertEqual((found.set, found.abstain), (("cat",), False))
+            found = client.classify(b"picture")
+            self.assertEqual((found.set, found.abstain), (None, None))
+            self.assertNotIn("set", _tables.KINDS["classify"].values(found))
+            self.assertEqual(
+                [head.split(" HTTP")[0] for head, _ in server.requests],
+                ["POST /v1/classify?coverage=0.9", "POST /v1/classify?top=1&coverage=0.95", "POST /v1/classify"])
+
+        async def ask(url):
+            async with AsyncClient(url) as client:
+                return await client.classify(b"picture", coverage=0.9)
+
+        with Scripted(answering(answer(bodies[0]))) as server:
+            self.assertTrue(asyncio.run(ask(server.url)).abstain)
+            self.assertEqual(server.requests[0][0].split(" HTTP")[0], "POST /v1/classify?coverage=0.9")
+
     ANOMALY = {
         "model": "screws", "version": "2", "request_id": "r7", "classifications": [{"index": 0, "label": "normal", "confidence": 1}],
         "distance": 0.31, "known": False, "anomaly": {"score": 0.31, "threshold": 0.27, "p": 0.004, "is_anomaly": True},

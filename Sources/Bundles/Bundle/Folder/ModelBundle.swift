@@ -188,6 +188,11 @@ package struct ModelBundle: Sendable {
                 problems.add("model.file", "\"\(file)\" is not in the bundle")
             }
         }
+        if manifest.pipeline != nil || manifest.reader != nil || manifest.words != nil,
+            let problem = CalibrationFile.misplaced(in: path)
+        {
+            problems.add(problem.path, problem.reason)
+        }
         guard problems.problems.isEmpty else { throw .invalidBundle(name: name, problems: problems.problems) }
         self.manifest = manifest
         (reader, words) = (manifest.reader, manifest.words)

@@ -39,6 +39,8 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var comparesStreams = true
     /// True if a bundle's goldens are compared before its model is handed out.
     public var comparesGoldens = true
+    /// True if a bundle's calibration is read and applied.
+    package var readsCalibration = true
     /// The preferred engine, unless the bundle names one, and the path of ONNX Runtime.
     public var engineRequest = EngineRequest()
     /// True if the answers of both engines to an ONNX file are compared before a model is handed out.

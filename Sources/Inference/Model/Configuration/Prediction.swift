@@ -1,3 +1,4 @@
+package import Calibration
 package import FlowControl
 public import ImagePipeline
 package import Observations
@@ -42,6 +43,8 @@ public struct PredictionOptions: Sendable {
     package var measures = false
     /// The maximum number of bytes of an answer that is as large as the picture: it is refused before it is made.
     package var maxAnswerBytes = Int.max
+    /// The coverage of the sets of labels of a calibrated classifier; nil for no sets.
+    package var coverage: Coverage?
     /// The thresholds of models that end with non-maximum suppression; nil values use those of the file.
     var detectionThresholds = DetectionThresholds()
 
@@ -160,6 +163,11 @@ public struct ClassificationResult: Sendable {
     public let taught: TaughtMark?
     /// The certainty of the classes, whatever `top` and `threshold` say; nil unless the prediction measures it.
     package var certainty: Certainty?
+    /// The labels of the set that holds the right one with the requested coverage, most confident first; it may be
+    /// empty. Nil if no coverage was requested, or the model is not calibrated.
+    public var set: [String]?
+    /// True if the set has not exactly one label, so that no single label is sure enough; nil without a set.
+    public var abstain: Bool? { self.set.map { $0.count != 1 } }
 
     /// A result with the given values.
     public init(

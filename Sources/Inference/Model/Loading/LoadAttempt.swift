@@ -63,6 +63,11 @@ struct LoadAttempt {
             let reason = "runs other models of its folder of models: load it by its name from that folder"
             throw .invalidBundle(name: bundle.name, problems: [BundleProblem(path: "pipeline", reason: reason)])
         }
+        if plan.part == nil, bundle.reader != nil || bundle.words != nil,
+            let problem = CalibrationFile.misplaced(in: bundle.path)
+        {
+            throw .invalidBundle(name: bundle.name, problems: [problem])
+        }
         configuration = plan.configuration(for: bundle.runtime)
     }
 
@@ -269,7 +274,7 @@ struct LoadAttempt {
                 ? SingleStreamVariant.Recipe(
                     configuration.singleStream, source: source, stamp: bundle.stamp, engine: file.engine,
                     options: configuration.compile, execution: file.compiled.execution) : nil,
-            configuration: configuration, loadReport: report)
+            calibration: file.opened.calibration, configuration: configuration, loadReport: report)
     }
 
     /// The runtime of the file's format, for inputs that the engine refuses; nil if the format has no other runtime.

@@ -1,3 +1,4 @@
+internal import Calibration
 internal import SystemSupport
 
 /// A bundle after an engine has read its model file, before it is compiled: the plan of its tensors, and the inputs to
@@ -14,8 +15,10 @@ struct OpenedBundle {
     let warmUp: WarmUp
     /// The goldens of the bundle; nil if it has none, or they are not compared.
     let goldens: GoldenSet?
+    /// The calibration of a classifier; nil if it has none.
+    let calibration: ClassifierCalibration?
 
-    /// Matches the bundle with its model file. Blocks: reads goldens and the pictures of the warm-up.
+    /// Matches the bundle with its model file. Blocks: reads goldens, the pictures of the warm-up and the calibration.
     /// - Parameter isNumbered: whether the bundle is a numbered folder.
     init(
         _ bundle: ModelBundle, _ model: OpenedModel, _ configuration: ModelConfiguration, isNumbered: Bool
@@ -41,6 +44,9 @@ struct OpenedBundle {
             ? GoldenSet(
                 bundle: Self.goldenFolder(of: bundle, isNumbered: isNumbered),
                 agreement: bundle.manifest?.goldenAgreement, problems: planner.problems) : nil
+        calibration =
+            configuration.readsCalibration && bundle.part == nil
+            ? CalibrationFile.read(bundle, plan, problems: planner.problems) : nil
         try planner.problems.throwAny(of: bundle)
     }
 

@@ -1,3 +1,4 @@
+internal import Calibration
 internal import ImagePipeline
 internal import Observations
 internal import Teaching
@@ -8,6 +9,8 @@ struct ClassificationReader: Sendable {
     let top: Int, threshold: Float
     /// True if results have the certainty of the classes.
     var measures = false
+    /// The coverage of the set of labels; nil for no set.
+    var coverage: Coverage?
 
     /// The classes and their source. A class, because the model has one instance, while every request has a reader.
     final class Classes: Sendable {
@@ -18,10 +21,14 @@ struct ClassificationReader: Sendable {
         let watch: ScoreWatch
         /// For each label true if its text was cut; empty if the labels are not embedded texts.
         let areTruncated: [Bool]
+        /// The calibration of the scores; nil if the classes have none.
+        let calibration: ClassifierCalibration?
 
         init(
-            _ source: Source, _ labels: [String], areTruncated: [Bool] = [], noImage: InferenceError, watch: ScoreWatch
+            _ source: Source, _ labels: [String], areTruncated: [Bool] = [], noImage: InferenceError, watch: ScoreWatch,
+            calibration: ClassifierCalibration? = nil
         ) {
+            self.calibration = calibration
             self.areTruncated = areTruncated
             self.source = source
             self.labels = labels
@@ -53,6 +60,8 @@ struct ClassificationReader: Sendable {
         var areConfidences = true
         var taught: TaughtMark?
         var certainty: Certainty?
+        /// The indices of the classes of the set; nil for no set.
+        var set: [Int]?
     }
 
     func result(
@@ -75,6 +84,7 @@ struct ClassificationReader: Sendable {
             },
             image: image, times: times, areConfidences: best.areConfidences, taught: best.taught)
         result.certainty = best.certainty
+        result.set = best.set.map { $0.map { labels.indices.contains($0) ? labels[$0] : "" } }
         return result
     }
 
@@ -82,6 +92,9 @@ struct ClassificationReader: Sendable {
         switch classes.source {
         case .scores(let output, let name, let scores):
             return try outputs.reading(output) { (_, raw) throws(InferenceError) in
+                if let calibration = classes.calibration {
+                    return try scores.withScores(raw) { calibrated(calibration, $0, output: name, scores) }.get()
+                }
                 let best = scores.withScores(raw) { values -> Best? in
                     // The results of an activation are confidences without a check.
                     let areConfidences = scores.activation != nil || classes.watch.areConfidences(values, output: name)
@@ -112,6 +125,27 @@ struct ClassificationReader: Sendable {
             }
             return try answer(of: head, to: embedding ?? [], output: plan.output.name)
         }
+    }
+
+    /// The best classes and the set of a calibrated classifier.
+    private func calibrated(
+        _ calibration: ClassifierCalibration, _ values: UnsafeBufferPointer<Float>, output: String,
+        _ scores: ScoreReader
+    ) -> Result<Best, InferenceError> {
+        guard
+            let confidences = Temperature.applied(
+                calibration.temperature, to: values, floor: scores.leastConfidence),
+            let best = select(confidences, true)
+        else { return .failure(scores.notNumbers(output)) }
+        guard scores.activation != nil || classes.watch.areConfidences(values, output: output) else {
+            let reason =
+                "its scores are not confidences from 0 to 1, so that \(ClassifierCalibration.fileName) does not apply to them"
+            return .failure(.invalidOutput(name: output, reason: reason))
+        }
+        return .success(
+            Best(
+                classes: best, certainty: confidences.withUnsafeBufferPointer(certainty),
+                set: coverage.map { calibration.set($0, of: values) }))
     }
 
     /// Classifies an embedding as `/embed` returns it, because the classes were taught with such embeddings.

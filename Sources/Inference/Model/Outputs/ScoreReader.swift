@@ -29,6 +29,16 @@ struct ScoreReader: Sendable {
         }
     }
 
+    /// The least confidence above 0 that the output can express, halved: what a confidence of 0 may be.
+    var leastConfidence: Float {
+        guard activation == nil else { return .leastNonzeroMagnitude }
+        if elementType == .float16 { return 0x1p-25 }
+        guard elementType.integerRange != nil, case .scaleThenBias(let scale, _)? = linear else {
+            return .leastNonzeroMagnitude
+        }
+        return Float(abs(scale) / 2)
+    }
+
     /// The error for scores of which one is NaN.
     func notNumbers(_ output: String) -> InferenceError {
         .invalidOutput(

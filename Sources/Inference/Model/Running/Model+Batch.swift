@@ -30,11 +30,11 @@ extension Model {
         }
         return await results(of: images) { (image) throws(InferenceError) in
             let reader = try classificationReader(
-                top: top, threshold: threshold, head: head, labels: labels, measures: options.measures)
+                top: top, threshold: threshold, head: head, labels: labels, options: options)
             return try await classification(of: image, by: reader, options: options, slot: slot)
         } together: { () throws(InferenceError) in
             let reader = try classificationReader(
-                top: top, threshold: threshold, head: head, labels: labels, measures: options.measures)
+                top: top, threshold: threshold, head: head, labels: labels, options: options)
             return try await runTogether(images.count, options: options, slot: slot) {
                 (item, input) throws(InferenceError) in
                 input.isPicture ? .image(images[item]) : nil

@@ -1,3 +1,4 @@
+package import Calibration
 package import FlowControl
 package import Teaching
 
@@ -6,10 +7,12 @@ extension Model {
     /// - Parameters:
     ///   - head: taught classes that replace the model's own, for a model that computes embeddings.
     ///   - labels: those of the request, which replace all others.
-    ///   - measures: whether results have the certainty of the classes.
+    ///   - options: whether results have the certainty of the classes, and the coverage of the sets of a calibrated
+    ///     model; other models make no sets.
     /// - Throws: if the model is not an image classifier.
     func classificationReader(
-        top: Int, threshold: Float, head: TaughtClassifier? = nil, labels: LabelClasses? = nil, measures: Bool = false
+        top: Int, threshold: Float, head: TaughtClassifier? = nil, labels: LabelClasses? = nil,
+        options: PredictionOptions = PredictionOptions()
     ) throws(InferenceError) -> ClassificationReader {
         guard let classes = labels?.classes ?? head.map(taughtClasses) ?? builtInClasses else {
             throw .unsupported(
@@ -17,7 +20,22 @@ extension Model {
                 reason: "has no output with \(head == nil ? "labels" : "an embedding"): \(abilities)")
         }
         guard takesOnePicture else { throw noImage }
-        return ClassificationReader(classes: classes, top: top, threshold: threshold, measures: measures)
+        return ClassificationReader(
+            classes: classes, top: top, threshold: threshold, measures: options.measures, coverage: options.coverage)
+    }
+
+    /// The reason why the model's classes cannot be calibrated, as text that follows a subject; nil if they can.
+    package var obstacleToCalibration: String? {
+        guard pipeline == nil, reader == nil, words == nil else {
+            return "runs several networks: calibrate a classifier with labels of its own"
+        }
+        return plan.obstacleToCalibration
+    }
+
+    /// The least confidence above 0 that the model's output can express, for its calibration.
+    package var leastConfidence: Float {
+        guard case .scores(_, _, let scores)? = builtInClasses?.source else { return .leastNonzeroMagnitude }
+        return scores.leastConfidence
     }
 
     /// The error for an answer without a picture.
@@ -26,12 +44,12 @@ extension Model {
     /// A model's own classes; nil if it has none of its own.
     static func classes(
         _ description: ModelDescription, _ plan: ModelPlan, _ observations: [ObservationPlan],
-        _ provenance: ModelProvenance?, _ watch: ScoreWatch
+        _ provenance: ModelProvenance?, _ watch: ScoreWatch, _ calibration: ClassifierCalibration?
     ) -> ClassificationReader.Classes? {
         guard let labels = description.classLabels else { return nil }
         let noImage = InferenceError.noImage(of: description.name, reasonForTensors(provenance))
         func classes(_ source: ClassificationReader.Source) -> ClassificationReader.Classes {
-            .init(source, labels, noImage: noImage, watch: watch)
+            .init(source, labels, noImage: noImage, watch: watch, calibration: calibration)
         }
         if let output = plan.outputs.first(where: { $0.description.labels != nil }) {
             let scores = ScoreReader(

@@ -35,7 +35,7 @@ extension Model {
             for entry in BundleWalk(root).entries where entry.status.st_mode & S_IFMT == S_IFREG {
                 let relative = entry.path.dropFirst(isOptional ? folder.count : path.count)
                 Array(relative.utf8 + [0]).withUnsafeBytes { hash.update($0) }
-                guard Self.add(entry.path, to: &hash) else { return nil }
+                guard ModelDigest.add(entry.path, to: &hash) else { return nil }
             }
         }
         return SHA256.text(hash.finish())
@@ -45,15 +45,5 @@ extension Model {
     package var loadedFilesDigest: String? {
         guard stamp.isCurrent, let digest = filesDigest, stamp.isCurrent else { return nil }
         return digest
-    }
-
-    private static func add(_ path: String, to hash: inout SHA256) -> Bool {
-        guard let file = try? OpenFile(path) else { return false }
-        var buffer = [UInt8](repeating: 0, count: 256 << 10)
-        while let count = try? buffer.withUnsafeMutableBytes({ try file.next($0) }) {
-            guard count > 0 else { return true }
-            buffer.withUnsafeBytes { hash.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
-        }
-        return false
     }
 }

@@ -136,7 +136,7 @@ extension Model {
             return try await classification(
                 of: image, top: top, threshold: threshold, options: options, slot: slot, head: head)
         }
-        let reader = try classificationReader(top: top, threshold: threshold)
+        let reader = try classificationReader(top: top, threshold: threshold, options: options)
         return try await classification(of: image, by: reader, options: options, slot: slot)
     }
 

@@ -1,3 +1,4 @@
+package import Calibration
 public import FlowControl
 public import JSON
 package import Synchronization
@@ -77,6 +78,8 @@ public final class Model: Sendable {
     package let reader: Reader?
     /// The text side of a model that embeds texts; nil for other models.
     package let words: Words?
+    /// The calibration of a classifier, which its classes use; nil if it has none.
+    package let calibration: ClassifierCalibration?
     /// The number of pipelines that keep this model: it is not idle while a pipeline does.
     let pipelines = Atomic<Int>(0)
 
@@ -85,7 +88,8 @@ public final class Model: Sendable {
         _ description: ModelDescription, bundle: ModelBundle, options: JSONValue?, provenance: ModelProvenance? = nil,
         resources: ModelResources, observations: [ObservationPlan], batch: BatchVariant? = nil,
         singleStream: SingleStreamVariant.Recipe? = nil, pipeline: Pipeline? = nil, reader: Reader? = nil,
-        words: Words? = nil, configuration: ModelConfiguration, loadReport: LoadReport
+        words: Words? = nil, calibration: ClassifierCalibration? = nil, configuration: ModelConfiguration,
+        loadReport: LoadReport
     ) {
         self.description = description
         self.options = options
@@ -97,6 +101,7 @@ public final class Model: Sendable {
         self.pipeline = pipeline
         self.reader = reader
         self.words = words
+        self.calibration = calibration
         self.configuration = configuration
         path = bundle.path
         stamp = bundle.stamp
@@ -104,7 +109,8 @@ public final class Model: Sendable {
         takesOnePicture = description.imageInput != nil
         classLabels = description.classLabels
         isImageClassifier = pipeline == nil && takesOnePicture && classLabels != nil
-        builtInClasses = Self.classes(description, resources.plan, observations, provenance, scoreWatch)
+        builtInClasses = Self.classes(
+            description, resources.plan, observations, provenance, scoreWatch, calibration)
     }
 
     /// The time for which the model has been idle; zero while it is in use.

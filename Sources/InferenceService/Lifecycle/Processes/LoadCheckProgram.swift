@@ -24,8 +24,9 @@ package enum LoadCheckProgram {
         // One infer request shows as much as several. The comparison of the streams makes one for each stream.
         configuration.instances = 1
         // The daemon compares the goldens itself: this process guards against crashes, and goldens are ordinary
-        // pictures.
+        // pictures. It reads the calibration itself too.
         configuration.comparesGoldens = false
+        configuration.readsCalibration = false
         return configuration
     }
 

@@ -39,10 +39,11 @@ def convert(source: str, target: str) -> int:
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 
-    task = next((found for row in rows(source) if (found := task_of(row)) is not None), None)
+    first = next((row for row in rows(source) if task_of(row) is not None), {})
+    task = task_of(first)
     if task is None:
         raise ValueError(f"{source}: no line has an answer, so its columns are not known")
-    columns = {"file": "string", "digest": "string", "model": "string", "version": "string", **_tables.columns(task)}
+    columns = {"file": "string", "digest": "string", "model": "string", "version": "string", **_tables.columns(task, {"coverage": first.get("set")})}
     schema = arrow.schema([(name, _tables.arrow_type(kind)) for name, kind in columns.items()])
     count = 0
     with parquet.ParquetWriter(target, schema) as writer:

@@ -149,24 +149,25 @@ class AsyncClient:
     @overload
     async def classify(  # type: ignore[overload-overlap]
         self, images: Image, *, labels: Optional[Sequence[str]] = None, prompt: Optional[str] = None, model: Optional[str] = None,
-        version: Optional[str] = None, top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None,
-        orientation: Orientation = None, timeout: Optional[float] = None,
+        version: Optional[str] = None, top: Optional[int] = None, threshold: Optional[float] = None, coverage: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> ClassifyResult: ...
 
     @overload
     async def classify(
         self, images: Sequence[Image], *, labels: Optional[Sequence[str]] = None, prompt: Optional[str] = None,
         model: Optional[str] = None, version: Optional[str] = None, top: Optional[int] = None, threshold: Optional[float] = None,
-        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
+        coverage: Optional[float] = None, crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> list[Union[ClassifyResult, OcelliError]]: ...
 
     async def classify(
         self, images: Union[Image, Sequence[Image]], *, labels: Optional[Sequence[str]] = None, prompt: Optional[str] = None,
         model: Optional[str] = None, version: Optional[str] = None, top: Optional[int] = None, threshold: Optional[float] = None,
-        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
+        coverage: Optional[float] = None, crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> Any:
         """As `Client.classify`."""
-        query: Query = {"top": top, "threshold": threshold, "prompt": prompt, "crop": crop, "orientation": orientation}
+        query: Query = {
+            "top": top, "threshold": threshold, "coverage": coverage, "prompt": prompt, "crop": crop, "orientation": orientation}
         return await self._images(_plan.CLASSIFY, images, model, version, query, timeout, _plan.checked(labels))
 
     @overload

@@ -96,21 +96,21 @@ class Client:
     @overload
     def classify(  # type: ignore[overload-overlap]
         self, images: Image, *, labels: Optional[Sequence[str]] = None, prompt: Optional[str] = None, model: Optional[str] = None,
-        version: Optional[str] = None, top: Optional[int] = None, threshold: Optional[float] = None, crop: Optional[str] = None,
-        orientation: Orientation = None, timeout: Optional[float] = None,
+        version: Optional[str] = None, top: Optional[int] = None, threshold: Optional[float] = None, coverage: Optional[float] = None,
+        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> ClassifyResult: ...
 
     @overload
     def classify(
         self, images: Sequence[Image], *, labels: Optional[Sequence[str]] = None, prompt: Optional[str] = None,
         model: Optional[str] = None, version: Optional[str] = None, top: Optional[int] = None, threshold: Optional[float] = None,
-        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
+        coverage: Optional[float] = None, crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> list[Union[ClassifyResult, OcelliError]]: ...
 
     def classify(
         self, images: Union[Image, Sequence[Image]], *, labels: Optional[Sequence[str]] = None, prompt: Optional[str] = None,
         model: Optional[str] = None, version: Optional[str] = None, top: Optional[int] = None, threshold: Optional[float] = None,
-        crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
+        coverage: Optional[float] = None, crop: Optional[str] = None, orientation: Orientation = None, timeout: Optional[float] = None,
     ) -> Any:
         """Classifies a picture: returns its most probable classes.
 
@@ -122,6 +122,8 @@ class Client:
             version: a version of that model; without, the one that serves.
             top: how many classes at most (the server's default is 5).
             threshold: the least confidence of a class, 0 to 1.
+            coverage: of a calibrated model (``ocelli calibrate``), the share of pictures, such as 0.9, in which the result's ``set`` holds
+                the right label; above 0 and below 1.
             crop: how a picture of another shape is fitted: ``center``, ``fit`` or ``fill``.
             orientation: how the pictures are stored: ``apply`` (the default) or ``ignore`` the orientation in the file, or in its place
                 1 to 8 as in EXIF, or ``up``, ``up_mirrored``, ``down``, ``down_mirrored``, ``left_mirrored``, ``right``,
@@ -142,7 +144,8 @@ class Client:
             ...
         ocelli.OcelliError: ...model_not_found...
         """
-        query: Query = {"top": top, "threshold": threshold, "prompt": prompt, "crop": crop, "orientation": orientation}
+        query: Query = {
+            "top": top, "threshold": threshold, "coverage": coverage, "prompt": prompt, "crop": crop, "orientation": orientation}
         return self._images(_plan.CLASSIFY, images, model, version, query, timeout, _plan.checked(labels))
 
     @overload

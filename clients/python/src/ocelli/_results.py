@@ -67,6 +67,10 @@ class ClassifyResult(_Answer):
     #: Of a taught model: the cosine distance to the nearest example of the first class, and whether it is near enough to be known.
     distance: Optional[float] = None
     known: Optional[bool] = None
+    #: With ``coverage``: the labels that may be right, the most probable first; it may be empty. Otherwise None.
+    set: Optional[tuple[str, ...]] = None
+    #: With ``coverage``: whether the set has not exactly one label, so that no label is sure enough.
+    abstain: Optional[bool] = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -378,8 +382,10 @@ def classified(answer: Mapping[str, Any]) -> ClassifyResult:
         Classification(
             str(one.get("label", "")), int(one["index"]), float(one["confidence"]), one.get("similarity"), bool(one.get("truncated", False)))
         for one in answer["classifications"])
+    labels = answer.get("set")
     return ClassifyResult(
-        **_base(answer), classifications=found, distance=answer.get("distance"), known=answer.get("known"))
+        **_base(answer), classifications=found, distance=answer.get("distance"), known=answer.get("known"),
+        set=None if labels is None else tuple(str(label) for label in labels), abstain=answer.get("abstain"))
 
 
 def anomaly(answer: Mapping[str, Any]) -> AnomalyResult:

@@ -21,8 +21,9 @@ ERROR = "error"
 
 
 def _classifications(result: Any) -> dict[str, Any]:
-    return {"classifications": [
+    found: dict[str, Any] = {"classifications": [
         {"label": one.label, "index": one.index, "confidence": one.confidence} for one in result.classifications]}
+    return found if result.set is None else {**found, "set": list(result.set), "abstain": result.abstain}
 
 
 def _points(points: Iterable[Any]) -> list[Any]:
@@ -78,15 +79,22 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
-def columns(task: str) -> dict[str, Any]:
-    """The columns that a task adds, with their types.
+#: What ``coverage`` adds to ``classify``.
+_SETS: Mapping[str, Any] = {"set": ["string"], "abstain": "bool"}
+
+
+def columns(task: str, parameters: Optional[Mapping[str, Any]] = None) -> dict[str, Any]:
+    """The columns that a task with these parameters adds, with their types.
 
     >>> columns("embed")
     {'embedding': ['float'], 'error': 'string'}
+    >>> list(columns("classify", {"coverage": 0.9}))
+    ['classifications', 'set', 'abstain', 'error']
     """
     if task not in KINDS:
         raise ValueError(f"task: expected one of {', '.join(KINDS)}, found {task!r}")
-    return {**KINDS[task].columns, ERROR: "string"}
+    has_sets = task == "classify" and (parameters or {}).get("coverage") is not None
+    return {**KINDS[task].columns, **(_SETS if has_sets else {}), ERROR: "string"}
 
 
 def arrow_type(kind: Any) -> pyarrow.DataType:
@@ -99,7 +107,7 @@ def arrow_type(kind: Any) -> pyarrow.DataType:
         return arrow.struct([arrow.field(name, arrow_type(each)) for name, each in kind.items()])
     scalars = {
         "string": arrow.string, "int32": arrow.int32, "int64": arrow.int64, "double": arrow.float64, "float": arrow.float32,
-        "binary": arrow.binary,
+        "binary": arrow.binary, "bool": arrow.bool_,
     }
     return scalars[kind]()
 
@@ -117,7 +125,7 @@ class Worker:
         timeout: float = 600, storage_options: Optional[Mapping[str, Any]] = None, ocelli: Optional[str] = None, **settings: Any,
     ) -> None:
         self._kind = KINDS[task]
-        self.columns = columns(task)
+        self.columns = columns(task, parameters)
         self._task = task
         # Bulk work waits while the server has too much to do; its deadline ends that.
         arguments: dict[str, Any] = {

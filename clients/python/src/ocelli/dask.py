@@ -8,14 +8,14 @@ The workers of a machine share one daemon (`ocelli.LocalDaemon`). Encoded pictur
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Mapping, Optional
 
 from . import _tables
 from ._daemon import Models
 
 
 def _mapped(task: str, frame: Any, models: Models, column: str, keep: bool, arguments: dict[str, Any]) -> Any:
-    added = _tables.columns(task)
+    added = _tables.columns(task, arguments.get("parameters"))
     _tables.check_columns(list(frame.columns), column, added, keep)
     pictures = [_picture(value) for value in frame[column]]
     with _tables.Worker(task, models, **arguments) as worker:
@@ -42,7 +42,7 @@ def _with(frame: Any, answers: dict[str, list[Any]], column: str, keep: bool, ad
 
 
 def classify(frame: Any, models: Models = None, *, column: str = "bytes", keep: bool = False, **arguments: Any) -> Any:
-    """A partition (a data frame of pandas) with ``classifications`` and ``error``.
+    """A partition (a data frame of pandas) with ``classifications`` and ``error``, and with a ``coverage`` ``set`` and ``abstain``.
 
     Args:
         models: the folder of models, on every machine.
@@ -78,9 +78,11 @@ def read(frame: Any, models: Models = None, *, column: str = "bytes", keep: bool
     return _mapped("read", frame, models, column, keep, arguments)
 
 
-def meta(task: str, frame: Any, *, column: str = "bytes", keep: bool = False) -> Any:
-    """An empty frame with a task's columns, which Dask wants as ``meta``."""
-    added = _tables.columns(task)
+def meta(
+    task: str, frame: Any, *, column: str = "bytes", keep: bool = False, parameters: Optional[Mapping[str, Any]] = None
+) -> Any:
+    """An empty frame with the columns of a task with these parameters, which Dask wants as ``meta``."""
+    added = _tables.columns(task, parameters)
     _tables.check_columns(list(frame.columns), column, added, keep)
     empty = getattr(frame, "_meta", frame).iloc[:0]
     return _with(empty, {name: [] for name in added}, column, keep, added)

@@ -56,7 +56,8 @@ class _Actor:
 
 
 class Classify(_Actor):
-    """Adds ``classifications``: a list of ``label``, ``index``, ``confidence``."""
+    """Adds ``classifications``: a list of ``label``, ``index``, ``confidence``; with a ``coverage`` among the parameters ``set``, a list of
+    labels, and ``abstain``."""
 
     _task = "classify"
 

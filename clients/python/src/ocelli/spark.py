@@ -8,7 +8,7 @@ Keep batches small enough for memory: ``spark.sql.execution.arrow.maxRecordsPerB
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, Mapping, Optional
 
 from . import _tables
 from ._daemon import Models
@@ -17,7 +17,7 @@ Batches = Iterator[Any]
 
 
 def _mapping(task: str, models: Models, column: str, keep: bool, arguments: dict[str, Any]) -> Callable[[Batches], Batches]:
-    _tables.columns(task)
+    _tables.columns(task, arguments.get("parameters"))
 
     def mapped(batches: Batches) -> Batches:
         import pyarrow as arrow
@@ -33,7 +33,7 @@ def _mapping(task: str, models: Models, column: str, keep: bool, arguments: dict
 
 
 def classify(models: Models = None, *, column: str = "content", keep: bool = False, **arguments: Any) -> Callable[[Batches], Batches]:
-    """A function for ``mapInArrow`` that adds ``classifications`` and ``error``.
+    """A function for ``mapInArrow`` that adds ``classifications`` and ``error``, and with a ``coverage`` ``set`` and ``abstain``.
 
     Args:
         models: the folder of models, on every machine.
@@ -69,8 +69,10 @@ def read(models: Models = None, *, column: str = "content", keep: bool = False, 
     return _mapping("read", models, column, keep, arguments)
 
 
-def schema(task: str, frame: Any, *, column: str = "content", keep: bool = False) -> Any:
-    """The schema of a frame with a task's columns, for ``mapInArrow``."""
+def schema(
+    task: str, frame: Any, *, column: str = "content", keep: bool = False, parameters: Optional[Mapping[str, Any]] = None
+) -> Any:
+    """The schema of a frame with a task's columns, for ``mapInArrow``; with the ``parameters`` of the task, if it has any."""
     from pyspark.sql import types
 
     def spark_type(kind: Any) -> Any:
@@ -80,10 +82,10 @@ def schema(task: str, frame: Any, *, column: str = "content", keep: bool = False
             return types.StructType([types.StructField(name, spark_type(each)) for name, each in kind.items()])
         return {
             "string": types.StringType, "int32": types.IntegerType, "int64": types.LongType, "double": types.DoubleType,
-            "float": types.FloatType, "binary": types.BinaryType,
+            "float": types.FloatType, "binary": types.BinaryType, "bool": types.BooleanType,
         }[kind]()
 
-    added = _tables.columns(task)
+    added = _tables.columns(task, parameters)
     _tables.check_columns(frame.columns, column, added, keep)
     fields = [field for field in frame.schema.fields if keep or field.name != column]
     return types.StructType(fields + [types.StructField(name, spark_type(kind)) for name, kind in added.items()])
