@@ -1,3 +1,4 @@
+internal import Calibration
 internal import FoundationEssentials
 internal import ImagePipeline
 internal import Inference
@@ -151,14 +152,7 @@ package enum BundleCheck {
             guard let labels = model.observationOutput(for: task)?.labels else { continue }
             lines.append("  \(task.rawValue): \(labels.count == 1 ? "1 label" : "\(labels.count) labels")")
         }
-        if let head = model.taughtClassifier {
-            let distance = head.knownDistance.map {
-                "unknown beyond a distance of \(Units.decimal(Double($0), places: 3))"
-            }
-            lines.append(
-                "  classify: taught by \(head.method.rawValue), \(head.labels.count == 1 ? "1 class" : "\(head.labels.count) classes"), "
-                    + (distance ?? "none unknown"))
-        }
+        lines += linesOnClasses(of: model)
         if let engine = model.loadReport.engine {
             lines.append("  runs on \(engine.version)" + (engine.reason.map { ": \($0)" } ?? ""))
         }
@@ -179,6 +173,25 @@ package enum BundleCheck {
         lines += model.loadReport.advice.map { "  warning: \($0)" }
         lines += model.loadReport.undecided.map { "  still to decide: \($0)" }
         return lines.joined(separator: "\n")
+    }
+
+    /// The method of taught classes, and the calibration of a classifier.
+    private static func linesOnClasses(of model: Model) -> [String] {
+        var lines: [String] = []
+        if let head = model.taughtClassifier {
+            let distance = head.knownDistance.map {
+                "unknown beyond a distance of \(Units.decimal(Double($0), places: 3))"
+            }
+            lines.append(
+                "  classify: taught by \(head.method.rawValue), \(head.labels.count == 1 ? "1 class" : "\(head.labels.count) classes"), "
+                    + (distance ?? "none unknown"))
+        }
+        if let calibration = model.calibration {
+            lines.append(
+                "  classify: calibrated by \(calibration.pictures == 1 ? "1 picture" : "\(calibration.pictures) pictures"), temperature "
+                    + Units.decimal(calibration.temperature, places: 3))
+        }
+        return lines
     }
 
     /// The tasks that a model answers to, by the names of routes.
