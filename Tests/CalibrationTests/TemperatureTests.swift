@@ -65,6 +65,19 @@ import Testing
         #expect(scores == scores.sorted())
     }
 
+    @Test("two hundred thousand pictures have the temperature of the two hundred that they repeat")
+    func many() {
+        let few = Self.answers(200, 5, scale: 4, wrong: 3)
+        var many = LabelledAnswers(classes: 5)
+        for _ in 0..<1_000 {
+            for index in 0..<few.count { _ = many.add(Array(few.row(index)), right: few.right[index]) }
+        }
+        #expect(many.count == 200_000)
+        #expect(abs(many.bestTemperature / few.bestTemperature - 1) < 1e-9)
+        #expect(abs(many.logLoss(at: 1) - few.logLoss(at: 1)) < 1e-9)
+        #expect(many.accuracy == few.accuracy)
+    }
+
     @Test("pictures that are all right, or all wrong, have a temperature at a bound")
     func separated() {
         var right = LabelledAnswers(classes: 3), wrong = LabelledAnswers(classes: 3)

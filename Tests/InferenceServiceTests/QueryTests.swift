@@ -35,6 +35,29 @@ internal import WireFormats
         #expect(try read("orientation=apply").get().picture.orientation == .apply)
     }
 
+    @Test("a coverage is a decimal number above 0 and below 1, of the route that classifies")
+    func coverage() throws {
+        func read(_ text: String, classifies: Bool = true) throws -> Result<ClassifyQuery, ServiceError> {
+            let head = try Requests.head("POST /v1/classify?coverage=\(text) HTTP/1.1\nHost: x")
+            return Result { () throws(ServiceError) in
+                var query = ClassifyQuery()
+                if classifies { query.labels = LabelQuery() }
+                try query.read(head.target, maxDeadline: 2)
+                return query
+            }
+        }
+        for text in ["0.9", ".95", "9e-1", "0.000001", "0.999999999999999999"] {
+            #expect(try read(text).get().coverage != nil, "\(text)")
+        }
+        for text in ["", "0", "1", "1.0", "-0.5", "nan", "0x.8", "0.1234567890123456789"] {
+            let error = #expect(throws: ServiceError.self) { try read(text).get() }
+            #expect(error?.status.code == 400, "\(text)")
+            #expect(error?.message.contains("expected a decimal number above 0 and below 1") == true)
+        }
+        let error = #expect(throws: ServiceError.self) { try read("0.9", classifies: false).get() }
+        #expect(error?.message.contains("unknown query parameter \"coverage\"") == true)
+    }
+
     /// The names of `CGImagePropertyOrientation`, in the order of its raw values.
     @Test(
         "an orientation is a number of EXIF or the name that Core Graphics has for it",

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `ocelli calibrate`, and answers with sets of labels: of the digits classifier, and of those of `../shared/data`, which
-/// come with the values of numpy and SciPy.
+/// `ocelli calibrate`, and answers with sets of labels: of the digits classifier, and of those of `../shared/data`,
+/// which come with the values of numpy and SciPy.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CalibrateTests {
     private static let examples = SharedData.packageRoot.appendingPathComponent("examples")

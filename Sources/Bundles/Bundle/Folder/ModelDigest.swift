@@ -42,7 +42,7 @@ package enum ModelDigest {
                 ModelBundle.isSavedModel(path) ? ["saved_model.pb", "variables"].map { base + $0 } : [path]
             paths = roots.flatMap { BundleWalk($0).entries.map(\.path) }
         } else {
-            let stem = path.lastIndex(of: ".").map { path[..<$0] } ?? path[...]
+            let stem = String(path[..<(path.lastIndex(of: ".") ?? path.endIndex)])
             let weights = (ModelFormat(file: path)?.weightEndings ?? []).map { stem + $0 }
             paths = [path] + weights.filter { (try? FolderReader.disk.kind($0)) == .file }
             paths += ModelBundle.externalFiles(of: path).filter { !paths.contains($0) }
