@@ -89,13 +89,12 @@ package struct FolderCalibration {
         defer { progress("") }
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         var configuration = plan.modelConfiguration
-        configuration.readsCalibration = false
         configuration.comparesGoldens = false
         guard bundle.manifest?.pipeline == nil, bundle.reader == nil, bundle.words == nil else {
             throw CommandError(
                 "\(bundle.path) runs several networks: only a classifier with labels of its own can be calibrated")
         }
-        let model = try await ModelAtPath.load(bundle.path, configuration)
+        let model = try await ModelAtPath.loadUncalibrated(bundle.path, configuration)
         if let obstacle = model.obstacleToCalibration {
             throw CommandError("\(bundle.path) cannot be calibrated, because it \(obstacle)")
         }

@@ -50,7 +50,7 @@ package enum BundleComparison {
         let rows = try rows(of: request.file)
         progress("loading the model...")
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
-        let model = try await ModelAtPath.load(
+        let model = try await ModelAtPath.loadUncalibrated(
             ModelAtPath.resolved(request.bundle, note: complain), plan.modelConfiguration)
         guard model.description.imageInput != nil else {
             throw CommandError("\(request.bundle) does not take pictures\(model.reasonForTensors)")

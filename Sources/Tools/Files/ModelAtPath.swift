@@ -34,6 +34,16 @@ package enum ModelAtPath {
         }
     }
 
+    /// Loads the model without the calibration that it may have, to compare or calibrate its network.
+    /// - Throws: the model's problems.
+    static func loadUncalibrated(
+        _ path: String, _ configuration: ModelConfiguration
+    ) async throws(CommandError) -> Model {
+        var configuration = configuration
+        configuration.readsCalibration = false
+        return try await load(path, configuration)
+    }
+
     /// A repository of the model at a path, and the model's name. For a pipeline, it also has the models next to it and
     /// those of the settings. Reads folders: blocks.
     static func repository(

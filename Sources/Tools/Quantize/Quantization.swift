@@ -124,7 +124,7 @@ package struct Quantization: Sendable {
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         var configuration = plan.modelConfiguration
         configuration.compile.cacheDirectory = nil
-        return try await ModelAtPath.load(path, configuration)
+        return try await ModelAtPath.loadUncalibrated(path, configuration)
     }
 
     /// Writes the tensor of each picture as .npy. Pictures that cannot be decoded are skipped, with a line each.
