@@ -43,7 +43,9 @@ def convert(source: str, target: str) -> int:
     task = task_of(first)
     if task is None:
         raise ValueError(f"{source}: no line has an answer, so its columns are not known")
-    columns = {"file": "string", "digest": "string", "model": "string", "version": "string", **_tables.columns(task, {"coverage": first.get("set")})}
+    # Answers with a coverage have sets of labels.
+    added = _tables.columns(task, {"coverage": first.get("set")})
+    columns = {"file": "string", "digest": "string", "model": "string", "version": "string", **added}
     schema = arrow.schema([(name, _tables.arrow_type(kind)) for name, kind in columns.items()])
     count = 0
     with parquet.ParquetWriter(target, schema) as writer:
