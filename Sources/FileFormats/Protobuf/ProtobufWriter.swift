@@ -7,7 +7,9 @@ package enum ProtobufWriter {
     }
 
     /// The key and the length before the content of such a field.
-    package static func head(_ number: Int, length: Int) -> [UInt8] { varint(UInt64(number) << 3 | 2) + varint(UInt64(length)) }
+    package static func head(_ number: Int, length: Int) -> [UInt8] {
+        varint(UInt64(number) << 3 | 2) + varint(UInt64(length))
+    }
 
     package static func field(_ number: Int, _ text: String) -> [UInt8] { field(number, Array(text.utf8)) }
 

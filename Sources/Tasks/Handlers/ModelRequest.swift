@@ -73,7 +73,7 @@ package struct ModelRequest: Sendable {
     ///   - placeholders: the places in the body with values of this request only.
     ///   - isBare: whether the body does not name the version that answered; the field `Model-Version` then does.
     ///   - isWhole: false if a part of the answer failed.
-    ///   - reports: for what looks at answers after they are sent.
+    ///   - reports: for the watchers of answers.
     package func response(
         _ body: [UInt8], type: String, times: StageTimes, encode: UInt64, topLabel: String? = nil,
         placeholders: [JSONWriter.Placeholder] = [], isBare: Bool = false, isWhole: Bool = true,

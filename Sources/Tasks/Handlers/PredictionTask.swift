@@ -32,7 +32,7 @@ package protocol PredictionTask: TaskAnswers {
     /// be compared.
     func shadow(of item: Inputs.Item, _ output: Output) -> ShadowWork?
 
-    /// The report of an item, for what looks at answers after they are sent; nil if nothing does.
+    /// The report of an item for the watchers of answers; nil without watchers.
     func report(of item: Inputs.Item, _ output: Output) -> AnswerReport?
 
     /// The input of a later model of a pipeline, if `explain` asks for it; nil to show the input of the request's

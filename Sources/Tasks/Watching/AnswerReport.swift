@@ -1,7 +1,7 @@
 package import Inference
 
-/// One picture that a model's own run has answered, for what looks at answers after they are sent: not of errors, of
-/// answers shared with another request, of goldens, or of the other version in a comparison.
+/// One picture that a model's own run has answered, for the watchers of answers. There is no report of an error, of an
+/// answer shared with another request, of a golden, or of the other version in a comparison.
 package struct AnswerReport: Sendable {
     /// The name under which the model is served; for a taught model, its own name.
     package let model: String
@@ -16,16 +16,16 @@ package struct AnswerReport: Sendable {
     /// The results of the picture.
     package let outcome: Outcome
 
-    /// What was found.
+    /// The results of a picture, by the kind of task.
     package enum Outcome: Sendable {
         case classes(ClassificationResult)
         case observations(ObservationResult)
     }
 }
 
-/// Looks at answers after they are sent. Thread-safe.
+/// Takes reports of answers after they are sent. Thread-safe.
 package protocol AnswerWatcher: Sendable {
-    /// True if it looks at the answers of a model, whose results must then have measures
+    /// True if it takes reports of a model; results of the model must then have measures
     /// (``PredictionOptions/measures``). Called for every request, on the path of the prediction: it must be quick.
     func watches(_ model: Model, named name: String) -> Bool
     /// Takes a report. Called on the event loop: it must not block, and must leave work to another thread.

@@ -38,8 +38,8 @@ public struct PredictionOptions: Sendable {
     package var maxLines = 1_000
     /// Nanoseconds that the request has waited for the model to be loaded.
     package var loadWait: UInt64 = 0
-    /// True if results have the measures for what looks at answers afterwards: the light of the picture, and the
-    /// certainty of its classes.
+    /// True if results have measures for later examination: the light of the picture, and the certainty of its
+    /// classes.
     package var measures = false
     /// The maximum number of bytes of an answer that is as large as the picture: it is refused before it is made.
     package var maxAnswerBytes = Int.max

@@ -1,7 +1,7 @@
 internal import Glibc
 
 extension Certainty {
-    /// Measures the confidences of all classes; nil if there are none, or one is not a number.
+    /// Measures the confidences of all classes; nil for an empty list, or if one is not a number.
     init?(_ confidences: UnsafeBufferPointer<Float>) {
         guard let best = TopK.select(confidences, count: 2, threshold: -.infinity), let first = best.first else {
             return nil

@@ -26,7 +26,7 @@ enum DefaultModelLog {
         log.info("/v1/classify uses \(what)")
     }
 
-    /// The model for requests with labels, which alone is used if no model has labels of its own.
+    /// The model for requests with labels, if no model has labels of its own.
     private static func labels(_ repository: ModelRepository, _ settings: Settings) -> String {
         guard
             case .model(let name, isAvailable: true) = repository.defaultModel(
