@@ -8,7 +8,7 @@ struct AnswerWatch: Sendable {
     let client: UInt64
     let mayKeep: Bool
 
-    /// Nil if nothing looks at the answers of the model.
+    /// Nil for a model without watchers.
     init?(_ call: Call, _ model: Model, named name: String) {
         guard !call.parts.watchers.isEmpty else { return nil }
         watchers = call.parts.watchers.filter { $0.watches(model, named: name) }

@@ -107,7 +107,7 @@ extension ModelRequest {
         }
     }
 
-    /// The report of a picture that was answered; nil if nothing looks at it.
+    /// The report of a picture that was answered; nil without watchers.
     func report(_ image: EncodedImage, _ outcome: AnswerReport.Outcome) -> AnswerReport? {
         watch.map {
             AnswerReport(
