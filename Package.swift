@@ -121,6 +121,8 @@ let package = Package(
         .target(
             name: "Calibration", dependencies: ["JSON"],
             swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+        // Whether pictures are still like those of the reference.
+        .target(name: "Drift", dependencies: ["JSON"], swiftSettings: strict),
         // The other end of the wire: a client that measures.
         .target(name: "LoadGenerator", dependencies: ["CSystem", "SystemSupport"], swiftSettings: strict),
         // Features, and the protocols of engines.
@@ -223,7 +225,7 @@ let package = Package(
         .target(
             name: "Tasks",
             dependencies: [
-                "Calibration", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "JSON",
+                "Calibration", "Drift", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "JSON",
                 "Repository",
                 "Rollout", "ServiceCore", "Settings", "SystemSupport", "Teaching", "WireFormats",
             ],
@@ -390,6 +392,7 @@ let package = Package(
             exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
             name: "CalibrationTests", dependencies: ["Calibration", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "DriftTests", dependencies: ["Drift", "JSON", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "RolloutTests", dependencies: ["JSON", "Rollout", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "CSystem", "TestSupport"], swiftSettings: strict

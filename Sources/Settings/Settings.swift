@@ -96,6 +96,10 @@ package struct Settings: Sendable, Hashable {
     package var loadReports = false
     package var accessLog = true
     package var logTopLabel = false
+    package var drift = false
+    package var driftEvery = 1.0
+    package var driftPictures = 3_600_000
+    package var driftReference = 2_000
 
     // Access.
     package var tokensFile = ""

@@ -41,6 +41,9 @@ extension Service {
                 .put(.admin, "rollout_set", changesModels: true, answered(RolloutHandler.set)),
                 .delete(.admin, "rollout_delete", changesModels: true, answered(RolloutHandler.delete))),
             .init(
+                ["/v1/models/{name}/drift"], .get(.read, "drift", computed(DriftHandler.describe)),
+                .post(.admin, "drift_learn", answered(DriftHandler.learn))),
+            .init(
                 ["/v2"], aliases: ["/v2/"], .get(.read, "server_metadata", answered(MetadataHandler.server))),
             .init(["/v2/health/live"], isProbe: true, .get(.read, "server_live", serverLive)),
             .init(["/v2/health/ready"], isProbe: true, .get(.read, "server_ready", serverReady)),

@@ -41,7 +41,9 @@ package final class Service: HTTPResponder {
         metrics: ServiceMetrics, log: Log
     ) {
         self.vertex = vertex
-        parts = ServiceParts(repository: repository, taught: taught, metrics: metrics, work: work)
+        let drift = DriftMonitors(repository, taught: taught, settings: settings.settings, log: log)
+        parts = ServiceParts(
+            repository: repository, taught: taught, metrics: metrics, work: work, watchers: [drift], drift: drift)
         shadows = Shadows(repository)
         self.listenerRoutes = listenerRoutes
         live = Mutex(settings)
@@ -55,6 +57,7 @@ package final class Service: HTTPResponder {
     package func use(_ settings: LiveSettings) {
         live.withLock { $0 = settings }
         taught?.use(settings.settings)
+        parts.drift?.use(settings.settings)
         shared.use(settings.settings)
         TextCache.shared.use(capacity: settings.settings.textCache)
         limitWork(settings.settings)
@@ -75,6 +78,12 @@ package final class Service: HTTPResponder {
     func watch(_ server: HTTPServer) {
         self.server.withLock { $0.server = server }
     }
+
+    /// Begins to write from time to time what is known of answers.
+    func beginWatching() { parts.drift?.begin() }
+
+    /// Writes what is known of answers, after the last one.
+    func endWatching() async { await parts.drift?.end() }
 
     /// Makes `/readyz` answer 503 from now on.
     package func beginDraining() {
@@ -283,6 +292,7 @@ package final class Service: HTTPResponder {
     func metricsPage(_ settings: Settings) -> HTTPResponse {
         let page = MetricsPage(
             metrics: metrics, records: repository.records, taught: taught?.usage, rollouts: repository.rolloutViews,
+            drift: parts.drift?.usage ?? [],
             server: server.withLock { $0.server }?.statistics ?? HTTPServerStatistics(),
             decoding: DecodeBudget.shared.usage, shared: shared.usage, texts: TextCache.shared.usage,
             settings: settings,

@@ -147,11 +147,12 @@ package struct RolloutFile: Sendable, Hashable {
         }
     }
 
+    /// Replaces a file of the daemon's state atomically and durably. Blocks.
     /// - Returns: 0 if the file was written, otherwise an errno(3).
-    private static func replace(_ path: String, with text: [UInt8]) -> Int32 {
+    package static func replace(_ path: String, with text: [UInt8]) -> Int32 {
         let folder = FilePath.parent(of: path)
         // The scanner skips hidden names.
-        let work = "\(folder)/.\(name).\(getpid()).new"
+        let work = "\(folder)/.\(FilePath.name(of: path) ?? name).\(getpid()).new"
         let file = open(work, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
         guard file >= 0 else { return errno }
         var code: Int32 = 0

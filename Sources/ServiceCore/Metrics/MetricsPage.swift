@@ -17,6 +17,8 @@ package struct MetricsPage {
     package let taught: TaughtUsage?
     /// The models with rollouts, by name.
     package let rollouts: [(name: String, view: ModelRollout.View)]
+    /// The models that are watched for drift, by name.
+    package let drift: [DriftUsage]
     package let server: HTTPServerStatistics
     package let decoding: DecodeBudget.Usage
     package let shared: SharedAnswersUsage
@@ -29,14 +31,16 @@ package struct MetricsPage {
     // Wide: a record, in the order of its fields.
     package init(
         metrics: ServiceMetrics, records: [ModelRecord], taught: TaughtUsage?,
-        rollouts: [(name: String, view: ModelRollout.View)], server: HTTPServerStatistics, decoding: DecodeBudget.Usage,
-        shared: SharedAnswersUsage, texts: TextCache.Usage, settings: Settings, isReady: Bool,
+        rollouts: [(name: String, view: ModelRollout.View)], drift: [DriftUsage] = [], server: HTTPServerStatistics,
+        decoding: DecodeBudget.Usage, shared: SharedAnswersUsage, texts: TextCache.Usage, settings: Settings,
+        isReady: Bool,
         suppressedLogLines: UInt64, lostLogLines: UInt64
     ) {
         self.metrics = metrics
         self.records = records
         self.taught = taught
         self.rollouts = rollouts
+        self.drift = drift
         self.server = server
         self.decoding = decoding
         self.shared = shared
@@ -55,6 +59,7 @@ package struct MetricsPage {
         writeFallbacks(to: &text)
         writeTaught(to: &text)
         writeRollouts(to: &text)
+        writeDrift(to: &text)
         writeFlow(to: &text)
         writeDecoding(to: &text)
         writeSharing(to: &text)
@@ -190,6 +195,22 @@ package struct MetricsPage {
         gauge("ocelli_rollout_compared", "Items that both versions of a model's rollout have answered.") { $0.compared }
         gauge("ocelli_rollout_agreed", "Items that both versions answered in the same way.") { $0.agreed }
         gauge("ocelli_rollout_skipped", "Items that were not compared because the comparison was busy.") { $0.skipped }
+    }
+
+    private func writeDrift(to text: inout MetricsText) {
+        text.family(
+            "ocelli_drift_evidence", .gauge,
+            "Evidence that a signal of a model's pictures has changed since the reference; about the number of pictures since if it has not."
+        )
+        for model in drift {
+            for (signal, value) in model.evidence {
+                text.sample(
+                    "ocelli_drift_evidence", [("model", model.model), ("signal", signal)],
+                    text: value == value.rounded() && value < 1e15 ? String(Int64(value)) : value.description)
+            }
+        }
+        text.family("ocelli_drifted", .gauge, "1 for a model of which a signal has drifted.")
+        for model in drift { text.sample("ocelli_drifted", [("model", model.model)], model.hasDrifted ? 1 : 0) }
     }
 
     private var ready: [(ModelRecord, Model)] {

@@ -16,13 +16,16 @@ package final class ServiceParts: Sendable {
     package let work: WorkQueue
     /// Look at answers after they are sent; empty if nothing does.
     package let watchers: [any AnswerWatcher]
+    /// The monitors for drift; nil for a service without them.
+    package let drift: DriftMonitors?
     let updates = UpdateGate()
 
     package init(
         repository: ModelRepository, taught: TaughtModels?, metrics: ServiceMetrics, work: WorkQueue,
-        watchers: [any AnswerWatcher] = []
+        watchers: [any AnswerWatcher] = [], drift: DriftMonitors? = nil
     ) {
         self.watchers = watchers
+        self.drift = drift
         self.repository = repository
         self.taught = taught
         self.metrics = metrics

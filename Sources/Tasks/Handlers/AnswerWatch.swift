@@ -10,9 +10,8 @@ struct AnswerWatch: Sendable {
 
     /// Nil for a model without watchers.
     init?(_ call: Call, _ model: Model, named name: String) {
-        guard !call.parts.watchers.isEmpty else { return nil }
+        guard call.parts.watchers.contains(where: { $0.watches(model, named: name) }) else { return nil }
         watchers = call.parts.watchers.filter { $0.watches(model, named: name) }
-        guard !watchers.isEmpty else { return nil }
         client = call.sender.sender
         mayKeep = !call.head.hasCacheControl("no-store")
     }

@@ -111,7 +111,8 @@ extension ModelRequest {
     func report(_ image: EncodedImage, _ outcome: AnswerReport.Outcome) -> AnswerReport? {
         watch.map {
             AnswerReport(
-                model: name, version: version, client: $0.client, mayKeep: $0.mayKeep, image: image, outcome: outcome)
+                model: name, version: version, client: $0.client, mayKeep: $0.mayKeep, image: image, outcome: outcome,
+                ran: model)
         }
     }
 }
@@ -125,6 +126,7 @@ extension PredictionOptions {
         options.deadline = deadline
         options.claim = .usual
         options.loadWait = 0
+        options.measures = false
         return options
     }
 }

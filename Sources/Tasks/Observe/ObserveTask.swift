@@ -296,6 +296,10 @@ package struct ObserveTask: PredictionTask {
         }
     }
 
+    package func report(of image: EncodedImage, _ output: Output) -> AnswerReport? {
+        run.report(image, .observations(output.result))
+    }
+
     package func writingTime(of output: Output) -> UInt64 {
         switch output.result.content {
         case .mask: WorkQueue.writingTime(numbers: output.result.displayed.width * output.result.displayed.height)

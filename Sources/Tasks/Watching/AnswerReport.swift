@@ -15,6 +15,8 @@ package struct AnswerReport: Sendable {
     package let image: EncodedImage
     /// The results of the picture.
     package let outcome: Outcome
+    /// The model that ran; for a taught model, its embedder.
+    package var ran: Model?
 
     /// The results of a picture, by the kind of task.
     package enum Outcome: Sendable {

@@ -161,6 +161,7 @@ package struct ManifestParser {
         if let runtime = root.object("runtime") {
             manifest.runtime.load = runtime.choice("load", LoadPolicy.self)
             manifest.runtime.idleUnloadSeconds = runtime.integer("idle_unload_seconds", in: 0...31_536_000)
+            manifest.runtime.drift = runtime.bool("drift")
             runtime.refuseUnknownKeys()
         }
         if let golden = root.object("golden") { manifest.goldenAgreement = parseGolden(golden) }
@@ -228,6 +229,7 @@ package struct ManifestParser {
         runtime.load = object.choice("load", LoadPolicy.self)
         runtime.idleUnloadSeconds = object.integer("idle_unload_seconds", in: 0...31_536_000)
         runtime.batch = object.integer("batch", in: 1...256)
+        runtime.drift = object.bool("drift")
         runtime.warmUp = object.object("warmup").map(parseWarmUp)
         object.refuseUnknownKeys()
         return runtime

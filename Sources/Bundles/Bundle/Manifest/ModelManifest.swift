@@ -178,6 +178,8 @@ package struct ModelRuntime: Sendable {
     package var warmUp: WarmUpSettings?
     /// The maximum number of items of an inference, if more than one.
     package var batch: Int?
+    /// True if the model's pictures are watched for drift.
+    package var drift: Bool?
 
     /// The warm-up before the model becomes ready.
     package struct WarmUpSettings: Sendable {

@@ -138,7 +138,14 @@ struct InputFiller {
     ) throws(InferenceError) -> ImageInfo {
         let decoding = image.decoding(options)
         do throws(ImageError) {
-            return try image.prepare(pipeline, into: tensor.bytes, options: decoding, isCancelled: isCancelled)
+            var info = try image.prepare(pipeline, into: tensor.bytes, options: decoding, isCancelled: isCancelled)
+            if options.measures {
+                // The description of a window is that of its pixels.
+                var seen = decoding
+                if image.window != nil { seen.part = nil }
+                info.light = pipeline.light(of: UnsafeRawBufferPointer(tensor.bytes), info: info, options: seen)
+            }
+            return info
         } catch {
             throw .image(error, input: name)
         }

@@ -54,6 +54,8 @@ public final class Model: Sendable {
     package let path: String
     /// The state of its files when they were read.
     package let stamp: BundleStamp
+    /// True if its pictures are watched for drift, false if not; nil if the bundle does not say (`runtime.drift`).
+    package let watchesDrift: Bool?
     /// The resources that its predictions run with; for a pipeline, those of its detector.
     let resources: ModelResources
     /// The plans for reading its outputs as observations of a picture, if the bundle describes them.
@@ -105,6 +107,7 @@ public final class Model: Sendable {
         self.configuration = configuration
         path = bundle.path
         stamp = bundle.stamp
+        watchesDrift = bundle.manifest?.runtime.drift
         load = Mutex(loadReport)
         takesOnePicture = description.imageInput != nil
         classLabels = description.classLabels

@@ -77,6 +77,7 @@ package enum Daemon {
         let addresses = try await listen(server, signals)
         report(plan, parts, addresses: addresses, environment: environment, to: log)
         taught?.begin()
+        service.beginWatching()
         let reloader = Reloader(
             source: reload, environment: environment, repository: parts.repository, service: service,
             limits: LimitsWatch(plan, server: server, log: log), accessLog: accessLog,

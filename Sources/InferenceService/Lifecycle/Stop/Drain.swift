@@ -30,6 +30,7 @@ struct Drain {
         log.notice("draining: \(handlers) requests in progress (a second signal exits at once)")
         if settings.drainDelay > 0 { try? await Task.sleep(for: .seconds(settings.drainDelay)) }
         let report = await server.shutdown(within: .seconds(settings.drainTimeout))
+        await service.endWatching()
         metrics.add(.drainLost, UInt64(clamping: report.lostRequests))
         guard report.lostRequests == 0 else {
             log.error(
