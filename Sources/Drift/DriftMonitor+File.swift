@@ -28,6 +28,8 @@ package struct DriftRecord: Sendable, Equatable {
     /// The reason a file cannot be used.
     package struct Problem: Error, Sendable, Hashable {
         package let reason: String
+
+        package init(reason: String) { self.reason = reason }
     }
 
     // MARK: Writing

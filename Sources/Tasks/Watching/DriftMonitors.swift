@@ -1,4 +1,4 @@
-package import Drift
+internal import Drift
 internal import FoundationEssentials
 internal import Glibc
 package import Inference
@@ -7,6 +7,7 @@ package import ServiceCore
 package import Settings
 internal import Synchronization
 internal import SystemSupport
+internal import Teaching
 
 /// The monitors for drift of all models, one for each version that answers: what counts, what is kept on the disk, and
 /// what the log says. Thread-safe.

@@ -73,6 +73,7 @@ struct PipelineRequest: Sendable {
     var stageOptions: PredictionOptions {
         var options = options
         options.cropAndScale = nil
+        options.measures = false
         return options
     }
 

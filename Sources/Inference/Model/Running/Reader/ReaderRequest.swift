@@ -230,6 +230,7 @@ struct ReaderRequest: Sendable {
     /// The options for the recognizer, with the width of a group's tensors.
     private func optionsOfLines(_ group: [ReaderPage.Region]) -> PredictionOptions {
         var options = ownOptions
+        options.measures = false
         guard let height = reader.read.imageSpec?.height else { return options }
         let longest = Double(height) * (group.map(\.ratio).max() ?? 0)
         let width = max(ReaderDescription.narrowest, Int(min(longest, Double(ReaderDescription.widest))))
