@@ -114,6 +114,8 @@ let package = Package(
         .target(
             name: "Teaching", dependencies: ["FileFormats", "SystemSupport"],
             swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+        // Pictures that are kept to be labelled: which, and their files.
+        .target(name: "Keeping", dependencies: ["JSON", "SystemSupport"], swiftSettings: strict),
         // A new version of a model proves itself: whether answers agree, and what follows.
         .target(name: "Rollout", dependencies: ["JSON", "SystemSupport"], swiftSettings: strict),
         // How sure a classifier may be: temperatures, sets of labels. It computes for seconds in the tests where it is
@@ -226,6 +228,7 @@ let package = Package(
             name: "Tasks",
             dependencies: [
                 "Calibration", "Drift", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "JSON",
+                "Keeping",
                 "Repository",
                 "Rollout", "ServiceCore", "Settings", "SystemSupport", "Teaching", "WireFormats",
             ],
@@ -243,7 +246,8 @@ let package = Package(
         .target(
             name: "InferenceService",
             dependencies: [
-                "CSystem", "Dialects", "FlowControl", "HTTPServer", "HTTPWire", "Inference", "JSON", "Repository",
+                "CSystem", "Dialects", "FlowControl", "HTTPServer", "HTTPWire", "Inference", "JSON", "Keeping",
+                "Repository",
                 "ServiceCore", "ServicePlanning", "Settings", "SystemSupport", "Tasks", "Teaching", "WireFormats",
             ],
             swiftSettings: strict),
@@ -393,6 +397,8 @@ let package = Package(
         .testTarget(
             name: "CalibrationTests", dependencies: ["Calibration", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "DriftTests", dependencies: ["Drift", "JSON", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "KeepingTests", dependencies: ["Keeping", "SystemSupport", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "RolloutTests", dependencies: ["JSON", "Rollout", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "CSystem", "TestSupport"], swiftSettings: strict

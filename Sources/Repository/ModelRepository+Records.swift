@@ -21,6 +21,13 @@ extension ModelRepository {
         try highest(of: name).path
     }
 
+    /// The version that answers requests, if it is a placeholder, which has no model yet; otherwise nil.
+    /// - Parameter version: the version that the request names; nil for none.
+    package func placeholder(named name: String, version: String?) -> String? {
+        guard let item = try? find(name, version: version), item.isPlaceholder else { return nil }
+        return item.version
+    }
+
     /// The versions of one model, ascending.
     /// - Parameter version: return this version only; nil for all.
     /// - Throws: ``InferenceError/modelNotFound(name:known:)`` or

@@ -19,11 +19,16 @@ extension ModelRepository {
     /// Reserves names. Call it before the first ``discover()``.
     package func reserve(_ names: [String]) { reserved.withLock { $0.names.formUnion(names) } }
 
-    /// Reserves a name from now on; false if a model has it.
+    /// Reserves a name from now on; false if a model has it. A placeholder gives its name up, and is hidden.
     package func reserve(_ name: String) -> Bool {
         items.withLock { items in
-            guard items[name]?.isEmpty ?? true else { return false }
-            reserved.withLock { _ = $0.names.insert(name) }
+            let versions = items[name] ?? []
+            guard versions.allSatisfy(\.isPlaceholder) else { return false }
+            reserved.withLock { reserved in
+                reserved.names.insert(name)
+                reserved.hidden[name] = versions.first?.path
+            }
+            items[name] = nil
             return true
         }
     }

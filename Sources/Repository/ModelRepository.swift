@@ -383,7 +383,7 @@ public final class ModelRepository: Sendable {
     }
 
     /// The version that answers a request: the one that serves, or the one that is named, by its number or a label.
-    private func find(_ name: String, version: String?) throws(InferenceError) -> ModelVersion {
+    func find(_ name: String, version: String?) throws(InferenceError) -> ModelVersion {
         let versions = items.withLock { $0[name] ?? [] }
         let rollout = version == nil ? rollouts.withLock { $0[name] }?.barring : nil
         // Most models have one version, and most requests have no version.

@@ -90,6 +90,13 @@ extension Setting {
         }
     }
 
+    static func number(_ name: String, _ path: any Path<Double>, _ range: ClosedRange<Double>, _ summary: String)
+        -> Setting
+    {
+        let base = duration(name, path, range, summary)
+        return Setting(name: name, kind: .number(range), summary: summary, get: base.get, set: base.set)
+    }
+
     static func automaticDuration(
         _ name: String, _ path: any Path<Double?>, _ range: ClosedRange<Double>, _ summary: String
     ) -> Setting {

@@ -70,6 +70,13 @@ package struct Settings: Sendable, Hashable {
     package var taughtMaxPatches = 100_000
     package var taughtMaxBytes = 1 << 30
 
+    // Kept pictures.
+    package var keepDirectory = ""
+    package var keepMargin = 0.1
+    package var keepBytes = 1 << 30
+    package var keepDays = 30
+    package var keepRate = 10
+
     // HTTP.
     package var maxBody = 20 << 20
     package var maxTotalBody: Int?

@@ -8,7 +8,7 @@ package enum SettingsTable {
     }
 
     /// All groups, in the order of the documents.
-    package static let groups = [serving, running, flow, pictures, teaching, http, operation, access]
+    package static let groups = [serving, running, flow, pictures, teaching, keeping, http, operation, access]
 
     package static let all = groups.flatMap(\.settings)
 
@@ -308,6 +308,25 @@ package enum SettingsTable {
             .bytes(
                 "taught_max_bytes", \.taughtMaxBytes, 1024...(1 << 42),
                 "Maximum size of the files of all taught models together. A change that needs more gets 507."),
+        ])
+
+    static let keeping = Group(
+        title: "Kept pictures",
+        settings: [
+            .string(
+                "keep_dir", \.keepDirectory,
+                "Folder for pictures that classifiers were not sure of, to be looked at and taught (docs/trust.md). It is created if need "
+                    + "be, belongs to one daemon at a time, and must not be in a model folder. Empty: no picture is kept."
+            )
+            .needingRestart,
+            .number(
+                "keep_margin", \.keepMargin, 0...1,
+                "A picture is kept as uncertain if the confidences of its first two classes differ by less than this."),
+            .bytes(
+                "keep_bytes", \.keepBytes, 1024...(1 << 42),
+                "Maximum size of the files of all kept pictures together. The oldest make room for new ones."),
+            .integer("keep_days", \.keepDays, 1...36_500, "Days after which a kept picture is deleted."),
+            .integer("keep_rate", \.keepRate, 0...100_000, "Maximum number of pictures that are kept in any minute."),
         ])
 
     static let http = Group(

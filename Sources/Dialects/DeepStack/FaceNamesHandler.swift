@@ -35,8 +35,11 @@ package struct FaceNamesHandler: CallHandler {
         let person = try query.requiredPerson()
         let pipeline = try await FacePipeline.loaded(call, deadline: call.deadline(of: request))
         let model = try pipeline.taughtModel(in: taught)
+        let kept = call.parts.kept
         try await taught.change(model, "a class forgotten", deadline: call.deadline(of: request), claim: call.claim) {
-            (model) throws(TeachingError) in try model.forget(label: person)
+            (model) throws(TeachingError) in
+            try kept?.forget(label: person, of: model)
+            try model.forget(label: person)
         }
         return DeepStackAnswer.success { _ in }
     }

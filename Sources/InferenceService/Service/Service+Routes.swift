@@ -33,7 +33,7 @@ extension Service {
             .init(PathTemplate.model("/v1/models"), .get(.read, "model", computed(ModelsHandler.describe))),
             .init(["/v1/models/{name}/openapi.json"], .get(.read, "model_openapi", modelDocument)),
             taughtList, taughtModel, taughtExamples, taughtSearch, taughtExport, taughtExample, taughtClasses,
-            taughtVersion,
+            taughtVersion, kept, keptPicture,
             .init(
                 ["/v1/models/{name}/update"], .post(.teach, "update_model", answered(UpdateHandler.respond))),
             .init(

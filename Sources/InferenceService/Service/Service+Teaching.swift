@@ -2,7 +2,7 @@ internal import ServiceCore
 internal import ServicePlanning
 internal import Tasks
 
-/// The rows of the table of routes for taught models.
+/// The rows of the table of routes for taught models and kept pictures.
 extension Service {
     static let taughtList = RouteTable.Resource(
         ["/v1/taught"], .get(.read, "taught_models", answered(TaughtHandler.list)))
@@ -31,6 +31,16 @@ extension Service {
     static let taughtClasses = RouteTable.Resource(
         ["/v1/taught/{name}/classes"], isSuggested: false,
         .delete(.teach, "forget_class", answered(TaughtHandler.forgetClass)))
+
+    static let kept = RouteTable.Resource(
+        ["/v1/kept"],
+        .get(.teach, "kept_pictures", answered(KeptHandler.list)),
+        .delete(.teach, "delete_kept_pictures", answered(KeptHandler.deleteAll)))
+
+    static let keptPicture = RouteTable.Resource(
+        ["/v1/kept/{id}"], isSuggested: false,
+        .get(.teach, "kept_picture", answered(KeptHandler.picture)),
+        .delete(.teach, "delete_kept_picture", answered(KeptHandler.delete)))
 
     static let taughtVersion = RouteTable.Resource(
         ["/v1/taught/{name}/versions/{version}/serve"],

@@ -38,12 +38,14 @@ package final class Service: HTTPResponder {
     package init(
         repository: ModelRepository, taught: TaughtModels? = nil, settings: LiveSettings,
         listenerRoutes: ListenerRoutes = .all, vertex: VertexRoutes = .none, work: WorkQueue = WorkQueue(),
-        metrics: ServiceMetrics, log: Log
+        kept: PictureKeeper? = nil, metrics: ServiceMetrics, log: Log
     ) {
         self.vertex = vertex
         let drift = DriftMonitors(repository, taught: taught, settings: settings.settings, log: log)
+        let watchers: [(any AnswerWatcher)?] = [drift, kept]
         parts = ServiceParts(
-            repository: repository, taught: taught, metrics: metrics, work: work, watchers: [drift], drift: drift)
+            repository: repository, taught: taught, metrics: metrics, work: work,
+            watchers: watchers.compactMap { $0 }, drift: drift, kept: kept)
         shadows = Shadows(repository)
         self.listenerRoutes = listenerRoutes
         live = Mutex(settings)
@@ -58,6 +60,7 @@ package final class Service: HTTPResponder {
         live.withLock { $0 = settings }
         taught?.use(settings.settings)
         parts.drift?.use(settings.settings)
+        parts.kept?.use(settings.settings)
         shared.use(settings.settings)
         TextCache.shared.use(capacity: settings.settings.textCache)
         limitWork(settings.settings)
@@ -291,8 +294,8 @@ package final class Service: HTTPResponder {
 
     func metricsPage(_ settings: Settings) -> HTTPResponse {
         let page = MetricsPage(
-            metrics: metrics, records: repository.records, taught: taught?.usage, rollouts: repository.rolloutViews,
-            drift: parts.drift?.usage ?? [],
+            metrics: metrics, records: repository.records, taught: taught?.usage, kept: parts.kept?.usage,
+            rollouts: repository.rolloutViews, drift: parts.drift?.usage ?? [],
             server: server.withLock { $0.server }?.statistics ?? HTTPServerStatistics(),
             decoding: DecodeBudget.shared.usage, shared: shared.usage, texts: TextCache.shared.usage,
             settings: settings,

@@ -20,6 +20,8 @@ struct BundleFacts: Sendable {
     private(set) var embedsTexts = false, takesLabels = false
     /// The names of the models that a pipeline runs; empty for a model.
     private(set) var pipelineModels: Set<String> = []
+    /// The labels of a bundle that has no model yet; nil for others.
+    private(set) var placeholder: [String]?
     /// True if only loading the model shows whether it takes a picture and what its outputs mean: it has no model.json.
     private(set) var isUndetermined = false
     /// True if model.json has an undecided entry: requests without a model name do not get such a model.
@@ -52,7 +54,7 @@ struct BundleFacts: Sendable {
     /// Blocks.
     init(path: String, links: LinkPolicy) {
         do throws(InferenceError) {
-            let bundle = try ModelBundle(path: path, links: links)
+            let bundle = try ModelBundle(path: path, links: links, allowsPlaceholder: true)
             stamp = bundle.stamp
             if CoreMLFile.isCoreML(bundle.source.path) {
                 classifiesPictures = CoreMLFile.description(ofFileAt: bundle.source.path)?.classifiesPictures ?? false
@@ -65,6 +67,13 @@ struct BundleFacts: Sendable {
                     isUndetermined = facts.sheet.framing != nil
                     classifiesPictures = isUndetermined && (facts.sheet.labels != nil || !facts.labelFiles.isEmpty)
                 }
+                return
+            }
+            if let labels = manifest.placeholder {
+                placeholder = labels
+                version = manifest.version
+                // Nothing waits for it.
+                load = .lazy
                 return
             }
             load = manifest.runtime.load

@@ -41,4 +41,6 @@ public struct ModelRecord: Sendable {
     /// The time for which its load has been under way; nil if it is not being loaded, or is queued. A ready version may
     /// be loading again.
     public let loadingTime: Duration?
+    /// The labels of a version that has no model yet; nil for others.
+    package let placeholder: [String]?
 }

@@ -133,7 +133,7 @@ final class ModelVersion: Sendable {
             ModelRecord(
                 name: name, version: version(in: state), state: state.machine.state, policy: state.policy,
                 model: state.machine.model, staleReason: state.machine.staleReason,
-                loadingTime: state.machine.load?.began.map { .now - $0 })
+                loadingTime: state.machine.load?.began.map { .now - $0 }, placeholder: state.facts.placeholder)
         }
     }
 
@@ -173,7 +173,9 @@ final class ModelVersion: Sendable {
     func situation(in rollout: ModelRollout.View?) -> VersionSituation {
         state.withLock { state in
             VersionSituation(
-                policy: state.policy, isReady: state.machine.model != nil, hasFailed: state.machine.failure != nil,
+                policy: state.policy, isReady: state.machine.model != nil,
+                // A version with a model answers before one that has none yet.
+                hasFailed: state.machine.failure != nil || state.facts.placeholder != nil,
                 isManuallyUnloaded: state.machine.isManuallyUnloaded, isRetiring: state.isRetiring,
                 mayServe: rollout?.mayServe(version(in: state), digest: state.digest?.text) ?? true)
         }
@@ -275,6 +277,11 @@ final class ModelVersion: Sendable {
     func begin(_ request: LoadRequest) -> Start { state.withLock { start(&$0, request) } }
 
     private func start(_ state: inout State, _ request: LoadRequest) -> Start {
+        if state.facts.placeholder != nil, state.machine.model == nil {
+            return .impossible(
+                "it is a placeholder, which has no model yet: teach it (PUT /v1/taught/\(name)), or add a version with a model"
+            )
+        }
         let answer = state.machine.request(
             again: request.again, bringsBack: request.bringsBack, with: state.configuration, at: .now,
             pending: PendingLoad())
@@ -386,6 +393,9 @@ final class ModelVersion: Sendable {
                 isRetrying: state.policy == .lazy && state.machine.isRetrying)
         }
     }
+
+    /// True for a bundle that has no model yet.
+    var isPlaceholder: Bool { state.withLock { $0.facts.placeholder != nil } }
 
     /// True if the last load failed, or nothing can be loaded.
     var hasFailed: Bool { state.withLock { $0.machine.failure != nil } }

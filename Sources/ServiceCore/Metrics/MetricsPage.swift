@@ -15,6 +15,8 @@ package struct MetricsPage {
     package let records: [ModelRecord]
     /// The taught models; nil if teaching is turned off.
     package let taught: TaughtUsage?
+    /// The kept pictures; nil if none are kept.
+    package let kept: KeptUsage?
     /// The models with rollouts, by name.
     package let rollouts: [(name: String, view: ModelRollout.View)]
     /// The models that are watched for drift, by name.
@@ -30,7 +32,7 @@ package struct MetricsPage {
 
     // Wide: a record, in the order of its fields.
     package init(
-        metrics: ServiceMetrics, records: [ModelRecord], taught: TaughtUsage?,
+        metrics: ServiceMetrics, records: [ModelRecord], taught: TaughtUsage?, kept: KeptUsage?,
         rollouts: [(name: String, view: ModelRollout.View)], drift: [DriftUsage] = [], server: HTTPServerStatistics,
         decoding: DecodeBudget.Usage, shared: SharedAnswersUsage, texts: TextCache.Usage, settings: Settings,
         isReady: Bool,
@@ -39,6 +41,7 @@ package struct MetricsPage {
         self.metrics = metrics
         self.records = records
         self.taught = taught
+        self.kept = kept
         self.rollouts = rollouts
         self.drift = drift
         self.server = server
@@ -58,6 +61,7 @@ package struct MetricsPage {
         writeModels(to: &text)
         writeFallbacks(to: &text)
         writeTaught(to: &text)
+        writeKept(to: &text)
         writeRollouts(to: &text)
         writeDrift(to: &text)
         writeFlow(to: &text)
@@ -247,6 +251,26 @@ package struct MetricsPage {
         ] {
             text.family(name, .counter, help)
             text.sample(name, [], metrics[counter])
+        }
+    }
+
+    // MARK: Kept pictures
+
+    private func writeKept(to text: inout MetricsText) {
+        text.single("ocelli_kept_pictures", .gauge, "Pictures that are kept (keep_dir).", kept?.pictures ?? 0)
+        text.single("ocelli_kept_bytes", .gauge, "Size of the files of kept pictures.", kept?.bytes ?? 0)
+        text.family("ocelli_kept_total", .counter, "Pictures that were kept, by model and reason.")
+        if kept != nil {
+            for (model, metrics) in metrics.models.all(where: { $0[.pictures] > 0 }) {
+                for (why, count) in metrics.kept.all(where: { $0[0] > 0 }) {
+                    text.sample("ocelli_kept_total", [("model", model), ("why", why)], count[0])
+                }
+            }
+        }
+        text.family(
+            "ocelli_kept_dropped_total", .counter, "Pictures that were to be kept and were not, by reason.")
+        for (reason, count) in metrics.notKept.all(where: { $0[0] > 0 }) {
+            text.sample("ocelli_kept_dropped_total", [("reason", reason)], count[0])
         }
     }
 

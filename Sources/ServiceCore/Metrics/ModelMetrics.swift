@@ -16,6 +16,9 @@ package final class ModelMetrics: Sendable {
     /// The stages of a pipeline, by name; empty for a model.
     package let pipelineStages = LabelledList(maximum: 64) { PipelineStage() }
 
+    /// The pictures that were kept, by reason.
+    let kept = LabelledList(["disagree", "uncertain", "unknown"], maximum: 8) { AtomicCounters(1) }
+
     /// The counts of one stage of a pipeline.
     package final class PipelineStage: Sendable {
         /// The time from the begin of a picture's first crop to the end of its last.

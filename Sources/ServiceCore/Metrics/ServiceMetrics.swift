@@ -39,6 +39,10 @@ package final class ServiceMetrics: Sendable {
         "internal/engine", "internal/internal", "engine_output_invalid/engine_output_invalid",
     ]) { AtomicCounters(1) }
     package let refusals = LabelledList(ServiceMetrics.refusalReasons) { AtomicCounters(1) }
+    /// Pictures that were not kept, by reason.
+    package let notKept = LabelledList([
+        "disk_full", "failed", "no_picture", "queue_full", "rate", "too_large",
+    ]) { AtomicCounters(1) }
     private let cancellations = AtomicCounters(CancelStage.allCases.count)
     private let counters = AtomicCounters(Counter.allCases.count)
 
@@ -86,6 +90,12 @@ package final class ServiceMetrics: Sendable {
 
     /// Counts the stages of a pipeline's answer for one picture.
     package func record(_ note: PipelineNote, model: String) { models[model].record(note) }
+
+    /// Counts a picture that is kept.
+    package func kept(model: String, why: String) { models[model].kept[why].add(at: 0) }
+
+    /// Counts a picture that is not kept, by the reason.
+    package func notKept(_ reason: String) { notKept[reason].add(at: 0) }
 
     /// Counts a prediction that was cancelled.
     package func cancelled(_ stage: InferenceError.Stage) {

@@ -18,14 +18,17 @@ package final class ServiceParts: Sendable {
     package let watchers: [any AnswerWatcher]
     /// The monitors for drift; nil for a service without them.
     package let drift: DriftMonitors?
+    /// The kept pictures; nil if none are kept.
+    package let kept: PictureKeeper?
     let updates = UpdateGate()
 
     package init(
         repository: ModelRepository, taught: TaughtModels?, metrics: ServiceMetrics, work: WorkQueue,
-        watchers: [any AnswerWatcher] = [], drift: DriftMonitors? = nil
+        watchers: [any AnswerWatcher] = [], drift: DriftMonitors? = nil, kept: PictureKeeper? = nil
     ) {
         self.watchers = watchers
         self.drift = drift
+        self.kept = kept
         self.repository = repository
         self.taught = taught
         self.metrics = metrics

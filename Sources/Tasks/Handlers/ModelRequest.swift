@@ -101,8 +101,10 @@ extension ModelRequest {
         let comparison = work.flatMap { work in route.map { (work, $0) } }
         guard comparison != nil || !reports.isEmpty else { return nil }
         let isCandidates = model.description.version == route?.candidate
-        return { [watch] in
-            if let (work, route) = comparison { route.begin(work, isCandidates: isCandidates) }
+        return { [watch, version] in
+            if let (work, route) = comparison {
+                route.begin(work, by: version, isCandidates: isCandidates)
+            }
             watch?.answered(reports)
         }
     }

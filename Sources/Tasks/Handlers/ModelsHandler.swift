@@ -107,6 +107,11 @@ package struct ModelsHandler: CallHandler {
             if hasStatus {
                 ModelVersionStatus.write(records, isReady: reason == nil && highest.model != nil, to: &writer)
             }
+            if let labels = highest.placeholder {
+                writer.member("placeholder", true)
+                writer.member("classes", labels)
+                writer.member("labels", labels.count)
+            }
             if let model = highest.model { write(model, to: &writer) }
         }
     }

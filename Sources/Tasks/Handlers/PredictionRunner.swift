@@ -56,10 +56,16 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
         }
         if let list = form?.list { try query.take(list: list) }
         var requestOptions = options(of: request, query, choice)
-        let chosen =
-            if let found { found } else {
-                try await choice.model(for: call, or: Job.unnamed(query), until: requestOptions.deadline)
-            }
+        let chosen: ModelChoice.Chosen
+        do throws(ServiceError) {
+            chosen =
+                if let found { found } else {
+                    try await choice.model(for: call, or: Job.unnamed(query), until: requestOptions.deadline)
+                }
+        } catch {
+            if Job.answersTaughtModels { keepForPlaceholder(request, form, choice) }
+            throw error
+        }
         requestOptions.loadWait = chosen.loadWait
         // All pictures of a request share the limit of crops.
         requestOptions.maxCrops = max(1, call.live.settings.maxCrops / max(1, form?.pictures.count ?? 1))
@@ -104,6 +110,16 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
             return try await items.answer([item], isList: false)
         } catch {
             throw BodyAdvice.adding(to: error, of: request, model: run.model, name: run.repositoryName)
+        }
+    }
+
+    /// Keeps the pictures of a request that no model answers yet.
+    private func keepForPlaceholder(_ request: HTTPRequest, _ form: FormParts?, _ choice: ModelChoice) {
+        guard let keeper = call.parts.kept, !call.head.hasCacheControl("no-store"),
+            let version = call.parts.repository.placeholder(named: choice.name, version: choice.version)
+        else { return }
+        for image in form?.images(in: request.body) ?? [EncodedImage(request)] {
+            keeper.offer(image, model: choice.name, version: version, reasons: [.unknown])
         }
     }
 

@@ -20,6 +20,9 @@ package struct RolloutRoute: Sendable {
     /// The folder for pictures with different answers; nil to keep none.
     let folder: DifferenceFolder?
 
+    /// Keeps pictures that both versions classify differently; nil to keep none.
+    let keeper: PictureKeeper?
+
     /// Reports an error of the candidate's own to the rollout.
     func candidateReturnedError(_ reason: String) {
         shadows.repository.candidateReturnedError(of: name, candidate: candidate, reason: reason)
@@ -33,9 +36,11 @@ package struct RolloutRoute: Sendable {
     func candidateWasLate(began: MonotonicInstant) { shadows.wasLate(self, began: began) }
 
     /// Asks the other version for its answer, in the background.
-    /// - Parameter isCandidates: whether the given answer is the candidate's.
-    func begin(_ work: ShadowWork, isCandidates: Bool) {
-        shadows.begin(work, self, isCandidates: isCandidates, keeping: folder)
+    /// - Parameters:
+    ///   - version: the version that gave the answer.
+    ///   - isCandidates: whether it is the candidate.
+    func begin(_ work: ShadowWork, by version: String, isCandidates: Bool) {
+        shadows.begin(work, self, by: version, isCandidates: isCandidates)
     }
 }
 
@@ -57,7 +62,9 @@ extension Shadows {
             name: name, rollout: rollout, candidate: version, isShare: isShare,
             sample: isSampled ? DecodedInput() : nil,
             shadows: self,
-            folder: call.live.settings.keepDifferences ? repository.stateFolder.map { DifferenceFolder(path: $0) } : nil
+            folder: call.live.settings.keepDifferences
+                ? repository.stateFolder.map { DifferenceFolder(path: $0) } : nil,
+            keeper: call.head.hasCacheControl("no-store") ? nil : call.parts.kept
         )
     }
 }

@@ -25,16 +25,16 @@ package final class Shadows: Sendable {
     package init(_ repository: ModelRepository) { self.repository = repository }
 
     /// Begins an item, or skips it. Returns at once: called on the event loop.
-    func begin(_ work: ShadowWork, _ route: RolloutRoute, isCandidates: Bool, keeping folder: DifferenceFolder?) {
+    func begin(_ work: ShadowWork, _ route: RolloutRoute, by answering: String, isCandidates: Bool) {
         guard busy.withLock({ $0.insert(route.name).inserted }) else { return route.rollout.skip(of: route.candidate) }
         Task.detached(priority: .utility) {
-            await self.run(work, route, isCandidates: isCandidates, keeping: folder)
+            await self.run(work, route, by: answering, isCandidates: isCandidates)
             self.busy.withLock { _ = $0.remove(route.name) }
         }
     }
 
     private func run(
-        _ work: ShadowWork, _ route: RolloutRoute, isCandidates: Bool, keeping folder: DifferenceFolder?
+        _ work: ShadowWork, _ route: RolloutRoute, by answering: String, isCandidates: Bool
     ) async {
         func skip() { route.rollout.skip(of: route.candidate) }
         let version = isCandidates ? nil : route.candidate
@@ -67,10 +67,19 @@ package final class Shadows: Sendable {
             pair.times = isCandidates ? (times, work.times) : (work.times, times)
         }
         let isListed = repository.compare(pair, of: route.name, candidate: route.candidate)
-        if isListed, let folder, let picture = work.picture() {
+        if let image = work.image, Self.differ(pair) {
+            route.keeper?.offer(image, model: route.name, version: answering, reasons: [.disagree])
+        }
+        if isListed, let folder = route.folder, let picture = work.picture() {
             let ids = route.rollout.view.comparison?.differences.map(\.id) ?? []
             await LoaderThread.run { [id = pair.id] in folder.keep(picture, id, of: route.name, among: ids) }
         }
+    }
+
+    /// True if both versions have classified a picture, differently.
+    private static func differ(_ pair: ModelRollout.Pair) -> Bool {
+        guard case .classes = pair.serving, case .classes = pair.candidate else { return false }
+        return !Agreement(expected: pair.serving, found: pair.candidate).agrees
     }
 
     // MARK: The candidate's requests

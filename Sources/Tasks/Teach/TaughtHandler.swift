@@ -146,7 +146,8 @@ package struct TaughtHandler: CallHandler {
             do throws(TeachingError) {
                 return try store.create(name, made, dimension: dimension, choice, grid: grid)
             } catch {
-                if store.model(name) == nil { repository.release(name) }
+                // A placeholder that had the name gets it back.
+                if store.model(name) == nil, repository.release(name) { try? repository.discover() }
                 throw error
             }
         }
@@ -175,9 +176,10 @@ package struct TaughtHandler: CallHandler {
             throw ServiceError(.notFound, "there is no taught model \"\(name.prefix(80))\"")
         }
         let model = taught.model(name)
-        let repository = taught.repository
+        let repository = taught.repository, kept = call.parts.kept
         let wasHidden = try await taught.changeList(deadline: deadline(of: request), claim: claim) {
             (store) throws(TeachingError) in
+            if let model { try kept?.forget(model) }
             try store.remove(name)
             return repository.release(name)
         }
@@ -204,14 +206,18 @@ package struct TaughtHandler: CallHandler {
                 "\(name) has no example \"\(text.prefix(80))\": an id is the SHA-256 of a picture, 64 hexadecimal digits"
             )
         }
+        let kept = call.parts.kept
         return try await change(model, "1 example forgotten", request) { (model) throws(TeachingError) in
+            try kept?.forget(id, of: model)
             try model.forget(id)
         }
     }
 
     package func forgetClass(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
         guard let label = try TeachQuery.label(in: call.head.target) else { throw TeachQuery.missing }
+        let kept = call.parts.kept
         return try await change(try taught.find(name), "a class forgotten", request) { (model) throws(TeachingError) in
+            try kept?.forget(label: label, of: model)
             try model.forget(label: label)
         }
     }

@@ -24,6 +24,9 @@ package enum BundleCheck {
         var configuration = plan.modelConfiguration
         // Check the bundle, not the result of an earlier check in the cache.
         configuration.compile.cacheDirectory = nil
+        if let labels = placeholder(path) {
+            return (isJSON ? BundleCheckJSON.text(placeholder: labels, path: path) : describe(labels, path: name), true)
+        }
         do throws(InferenceError) {
             let model = try await load(FilePath.absolute(path), configuration, plan)
             return (
@@ -36,6 +39,16 @@ package enum BundleCheck {
             let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
             return (([("\(name): \(count)")] + problems.map { "  \($0)" }).joined(separator: "\n"), false)
         }
+    }
+
+    /// The labels of a bundle that has no model yet; nil for others, and with a problem.
+    private static func placeholder(_ path: String) -> [String]? {
+        (try? ModelBundle(path: FilePath.absolute(path), allowsPlaceholder: true))?.manifest?.placeholder
+    }
+
+    private static func describe(_ labels: [String], path: String) -> String {
+        let classes = labels.isEmpty ? "no classes are listed" : "classes: \(labels.joined(separator: ", "))"
+        return "\(path): a placeholder without a model; \(PrintableText.text(classes))"
     }
 
     /// Loads a bundle; for a pipeline, with the models in the same folder and those of the settings.

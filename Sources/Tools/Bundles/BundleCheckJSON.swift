@@ -46,6 +46,14 @@ enum BundleCheckJSON {
         }
     }
 
+    /// A bundle that has no model yet.
+    static func text(placeholder labels: [String], path: String) -> String {
+        object(path, isGood: true) { writer in
+            writer.member("placeholder", true)
+            writer.member("classes", labels)
+        }
+    }
+
     /// A bundle that cannot be served.
     static func text(_ error: InferenceError, path: String) -> String {
         object(path, isGood: false) { writer in

@@ -5,6 +5,12 @@ extension RawFrame {
     /// The media type of raw frames, GStreamer's.
     private static let mediaType = "video/x-raw"
 
+    /// The media type that describes the frame.
+    package var described: String {
+        "\(Self.mediaType);format=\(format.rawValue);width=\(width);height=\(height);stride=\(stride);"
+            + "colorimetry=\(colorimetry.rawValue)"
+    }
+
     /// The frame that a media type describes, as in `video/x-raw;format=BGRA;width=1280;height=720;stride=5120`.
     /// - Returns: nil for other media types.
     /// - Throws: `unsupportedFrame` for an unknown format; `invalidFrame` for missing, repeated or unknown parameters

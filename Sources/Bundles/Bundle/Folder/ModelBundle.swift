@@ -83,10 +83,13 @@ package struct ModelBundle: Sendable {
     /// - Parameters:
     ///   - name: the name that it is served under; nil derives it from the path.
     ///   - links: the places that links may lead to.
+    ///   - allowsPlaceholder: whether a bundle without a model is read; otherwise it is refused.
     /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with all problems.
     ///
     /// Long: the checks of a bundle in their order, each with the results of the previous ones.
-    package init(path: String, name: String? = nil, links: LinkPolicy = .anywhere) throws(InferenceError) {
+    package init(
+        path: String, name: String? = nil, links: LinkPolicy = .anywhere, allowsPlaceholder: Bool = false
+    ) throws(InferenceError) {
         let path = FilePath.absolute(path)
         let name = name ?? Self.servedName(of: path)
         let isFolder: Bool
@@ -177,6 +180,9 @@ package struct ModelBundle: Sendable {
             reader: { ReaderParser(object: $0, folder: ReaderFolder(path)).parse() },
             words: { Self.words(in: path, problems) })
         let manifest = parser.parse(tree.value)
+        if manifest.placeholder != nil, !allowsPlaceholder {
+            problems.add("placeholder", "is true: this bundle is a placeholder without a model")
+        }
         var file = manifest.file
         if let reader = manifest.reader { file = reader.read.file }
         if let words = manifest.words { file = words.mainFile }

@@ -52,18 +52,14 @@ package struct ManifestParser {
         manifest.license = root.string("license") ?? ""
         manifest.options = root.value("options")
         manifest.undecided = DecisionMarks.all(in: value)
-        let isPlaceholder = root.bool("placeholder") == true
-        if isPlaceholder {
-            problems.add(
-                "placeholder", "is true: this bundle is a placeholder without a model")
-        }
         // `train` is a known key, but only training reads it.
         _ = root.value("train")
 
-        if isPlaceholder {
-            // The bundle has no model, regardless of this key.
-            _ = root.value("model")
-        } else if let pipeline = root.object("pipeline") {
+        if root.bool("placeholder") == true {
+            manifest.placeholder = placeholderLabels(root)
+            return manifest
+        }
+        if let pipeline = root.object("pipeline") {
             manifest.pipeline = PipelineParser(problems: problems).parse(pipeline)
             parseRest(ofPipeline: root, into: &manifest)
             return manifest
@@ -94,6 +90,32 @@ package struct ManifestParser {
         root.refuseUnknownKeys()
         manifest.scaleLines()
         return manifest
+    }
+
+    /// The labels of a bundle without a model: its own `labels`, or those of its outputs.
+    private func placeholderLabels(_ root: ManifestObject) -> [String] {
+        // The form of the model that is to come.
+        for key in ["model", "inputs", "placeholders", "pipeline", "runtime", "golden"] { _ = root.value(key) }
+        defer { root.refuseUnknownKeys() }
+        switch root.value("labels") {
+        case .string(let file)?: return ImageNetLabels.named(file) ?? labels(file, "labels") ?? []
+        case .array(let elements)?:
+            return elements.enumerated().compactMap { index, element in
+                if case .string(let label) = element, !label.isEmpty { return label }
+                problems.add("labels[\(index)]", "expected a label, found \(element.kind)")
+                return nil
+            }
+        case let value?:
+            problems.add("labels", "expected an array of labels or the name of a file, found \(value.kind)")
+            return []
+        case nil: break
+        }
+        guard root.has("outputs") else { return [] }
+        for output in root.objects("outputs") {
+            guard let file = output.string("labels") else { continue }
+            return ImageNetLabels.named(file) ?? labels(file, output.path(of: "labels")) ?? []
+        }
+        return []
     }
 
     private func parseGolden(_ object: ManifestObject) -> Double {

@@ -23,6 +23,8 @@ package struct ModelManifest: Sendable {
     package var reader: ReaderDescription?
     /// The networks if the bundle embeds texts; nil for other models.
     package var words: WordsDescription?
+    /// The labels if the bundle is a placeholder, which has no model yet; nil for others.
+    package var placeholder: [String]?
     package var options: JSONValue?
     /// The undecided entries of model.json (`$decide`), each with its path.
     package var undecided: [String] = []

@@ -2,6 +2,7 @@ internal import Dialects
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import Keeping
 internal import Repository
 internal import ServiceCore
 internal import ServicePlanning
@@ -17,6 +18,8 @@ struct ConfiguredParts {
     let repository: ModelRepository
     /// The taught models' store; nil without a folder for them.
     let store: TaughtStore?
+    /// The kept pictures' store; nil without a folder for them.
+    let kept: KeptStore?
     let access: AccessControl
     let listening: ListenPlan
     let proxies: TrustedProxies
@@ -42,6 +45,7 @@ struct ConfiguredParts {
             }
         }
         let store = attempt { try plan.taughtStore() }
+        let kept = attempt { try plan.keptStore(KeepingReport(metrics: metrics, log: log)) }
         let repository = attempt {
             try Self.repository(
                 of: plan, reserving: store.flatMap { $0 }, relay, compiledModels: compiledModels, metrics: metrics,
@@ -51,13 +55,14 @@ struct ConfiguredParts {
         let listening = attempt { try ListenPlan(settings.listen, passed: .current) }
         let proxies = attempt { try TrustedProxies.configured(by: settings) }
         let vertex = attempt { try VertexRoutes(settings, environment: environment) }
-        guard let repository, let store, let access, let listening, let proxies, let vertex else {
+        guard let repository, let store, let kept, let access, let listening, let proxies, let vertex else {
             throw CommandError(problems.joined(separator: "\nocelli: "), isConfiguration: areSettingsWrong)
         }
         self.compiledModels = compiledModels
         self.relay = relay
         self.repository = repository
         self.store = store
+        self.kept = kept
         self.access = access
         self.listening = listening
         self.proxies = proxies

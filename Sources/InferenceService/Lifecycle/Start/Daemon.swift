@@ -64,12 +64,15 @@ package enum Daemon {
         let metrics = ServiceMetrics()
         let parts = try ConfiguredParts(plan, environment: environment, metrics: metrics, log: log)
         let taught = taughtModels(parts, settings, metrics, log)
+        let kept = parts.kept.map { store in
+            PictureKeeper(store, settings: settings) { taught?.owns($0) ?? false }
+        }
         let live = LiveSettings(
             settings: settings, access: parts.access, answerBytes: plan.answerBudget.value)
         let service = Service(
             repository: parts.repository, taught: taught, settings: live,
-            listenerRoutes: ListenerRoutes(classes: parts.listening.routes), vertex: parts.vertex, metrics: metrics,
-            log: log)
+            listenerRoutes: ListenerRoutes(classes: parts.listening.routes), vertex: parts.vertex, kept: kept,
+            metrics: metrics, log: log)
         let accessLog = AccessLog(log, isEnabled: settings.accessLog)
         let server = try server(
             for: service, plan, parts, ExchangeObserver(metrics: metrics, accessLog: accessLog), log)

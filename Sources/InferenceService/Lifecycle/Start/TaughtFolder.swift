@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Keeping
 internal import ServicePlanning
 internal import Settings
 internal import Synchronization
@@ -13,8 +14,7 @@ extension ServicePlan {
         let folder = settings.taughtDirectory
         do throws(TeachingError) {
             let store = try TaughtStore(folder: folder, limits: TeachingLimits(settings))
-            let own = Self.real(folder)
-            for other in folders where Self.isInside(own, Self.real(other)) || Self.isInside(Self.real(other), own) {
+            if let other = folders.first(where: { Self.overlap(folder, $0) }) {
                 throw .invalid("\(folder) and the model folder \(other) must not contain each other")
             }
             return store
@@ -23,12 +23,33 @@ extension ServicePlan {
         }
     }
 
+    /// The store of the kept pictures; nil if none are kept. Reads the files: blocks.
+    func keptStore(_ report: KeepingReport) throws(CommandError) -> KeptStore? {
+        let folder = settings.keepDirectory
+        guard !folder.isEmpty else { return nil }
+        do throws(KeepingError) {
+            let others = folders + [settings.taughtDirectory].filter { !$0.isEmpty }
+            if let other = others.first(where: { Self.overlap(folder, $0) }) {
+                throw KeepingError("\(folder) and \(other) must not contain each other")
+            }
+            return try KeptStore(folder: folder, limits: KeptShelf.Limits(settings)) { report.note($0) }
+        } catch {
+            throw CommandError("\(error.message) (keep_dir)", isConfiguration: true)
+        }
+    }
+
+    /// True if one of two folders is in the other.
+    private static func overlap(_ one: String, _ other: String) -> Bool {
+        let one = real(one), other = real(other)
+        return isInside(one, other) || isInside(other, one)
+    }
+
     private static func isInside(_ path: String, _ folder: String) -> Bool {
         path == folder || path.hasPrefix(FilePath.start(inside: folder))
     }
 
-    /// The path without links.
-    private static func real(_ path: String) -> String { FilePath.resolved(path) ?? path }
+    /// The absolute path, without links if the file exists.
+    private static func real(_ path: String) -> String { FilePath.resolved(path) ?? FilePath.absolute(path) }
 }
 
 /// Tells the taught models of loaded models. A relay, because the repository is created before the taught models.

@@ -17,8 +17,8 @@ from ._frame import Frame
 from ._daemon import LocalDaemon
 from ._plan import Image
 from ._results import (
-    AnomalyResult, Box, Character, Classification, ClassifyResult, Detection, DetectResult, EmbedResult, Evaluation, Example, Keypoint,
-    KeypointsResult, Line, Model, Near, Picture, Point, PredictResult, ReadResult, SearchResult, Segment, SegmentResult, Taught, TaughtClass,
+    AnomalyResult, Box, Character, Classification, ClassifyResult, Detection, DetectResult, EmbedResult, Evaluation, Example, Kept,
+    Keypoint, KeypointsResult, Line, Model, Near, Picture, Point, PredictResult, ReadResult, SearchResult, Segment, SegmentResult, Taught, TaughtClass,
 )
 from ._version import __version__
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnomalyResult", "AsyncClient", "Box", "Character", "Classification", "ClassifyResult", "Client", "DetectResult", "Detection", "EmbedResult",
-    "Evaluation", "Example", "Frame", "Image", "Keypoint", "KeypointsResult", "Line", "LocalDaemon", "Model", "Near", "OcelliError", "Picture",
+    "Evaluation", "Example", "Frame", "Image", "Kept", "Keypoint", "KeypointsResult", "Line", "LocalDaemon", "Model", "Near", "OcelliError", "Picture",
     "Point", "PredictResult", "ReadResult", "SearchResult", "Segment", "SegmentResult", "Taught", "TaughtClass", "__version__", "dask", "ray", "spark", "stores",
 ]
 

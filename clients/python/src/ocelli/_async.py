@@ -14,8 +14,8 @@ from ._errors import OcelliError
 from ._plan import Exchange, Image, Orientation, Plan, Query, Read, Revive
 from ._pool import Deadline
 from ._results import (
-    AnomalyResult, ClassifyResult, DetectResult, EmbedResult, Example, KeypointsResult, Model, PredictResult, ReadResult, SearchResult, SegmentResult,
-    Taught,
+    AnomalyResult, ClassifyResult, DetectResult, EmbedResult, Example, Kept, KeypointsResult, Model, PredictResult, ReadResult, SearchResult,
+    SegmentResult, Taught,
 )
 from ._wire import Address, Buffer, ClosedEarly, Request, Response, ResponseParser
 
@@ -333,6 +333,22 @@ class AsyncClient:
     ) -> list[Example]:
         """As `Client.examples`."""
         return await self._run(_plan.examples(name, label, self._retries), timeout)
+
+    async def kept(
+        self, *, model: Optional[str] = None, why: Optional[str] = None, timeout: Optional[float] = None
+    ) -> list[Kept]:
+        """As `Client.kept`."""
+        return await self._run(_plan.kept(model, why, self._retries), timeout)
+
+    async def kept_picture(self, id: str, *, timeout: Optional[float] = None) -> bytes:
+        """As `Client.kept_picture`."""
+        return await self._run(_plan.kept_picture(id, self._retries), timeout)
+
+    async def delete_kept(
+        self, id: Optional[str] = None, *, model: Optional[str] = None, timeout: Optional[float] = None
+    ) -> None:
+        """As `Client.delete_kept`."""
+        await self._run(_plan.delete_kept(id, model, self._retries), timeout)
 
     async def search(
         self, name: str, image: Optional[Image] = None, *, text: Optional[str] = None, top: Optional[int] = None,

@@ -10,8 +10,8 @@ from ._errors import OcelliError
 from ._plan import Exchange, Image, Orientation, Plan, Query, Read, Revive, Wait
 from ._pool import Closed, Deadline, Pool
 from ._results import (
-    AnomalyResult, ClassifyResult, DetectResult, EmbedResult, Example, KeypointsResult, Model, PredictResult, ReadResult, SearchResult, SegmentResult,
-    Taught,
+    AnomalyResult, ClassifyResult, DetectResult, EmbedResult, Example, Kept, KeypointsResult, Model, PredictResult, ReadResult, SearchResult,
+    SegmentResult, Taught,
 )
 from ._wire import Address, Request
 
@@ -409,6 +409,30 @@ class Client:
         Examples that are taught or forgotten meanwhile may be missing or included; each of the others is included once.
         """
         return self._run(_plan.examples(name, label, self._retries), timeout)
+
+    def kept(
+        self, *, model: Optional[str] = None, why: Optional[str] = None, timeout: Optional[float] = None
+    ) -> list[Kept]:
+        """The pictures that the server has kept, newest first: those of `model`, and kept for the reason `why`, if these are given.
+
+        Reads all pages of the list. The server needs the setting ``keep_dir``.
+
+        Args:
+            model: the model that answered.
+            why: ``uncertain``, ``unknown`` or ``disagree``.
+            timeout: as for `classify`.
+        """
+        return self._run(_plan.kept(model, why, self._retries), timeout)
+
+    def kept_picture(self, id: str, *, timeout: Optional[float] = None) -> bytes:
+        """A kept picture, as it was sent, by its id."""
+        return self._run(_plan.kept_picture(id, self._retries), timeout)
+
+    def delete_kept(
+        self, id: Optional[str] = None, *, model: Optional[str] = None, timeout: Optional[float] = None
+    ) -> None:
+        """Deletes a kept picture by its id, or all kept pictures of `model`, for good."""
+        self._run(_plan.delete_kept(id, model, self._retries), timeout)
 
     def search(
         self, name: str, image: Optional[Image] = None, *, text: Optional[str] = None, top: Optional[int] = None,

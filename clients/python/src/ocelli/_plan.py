@@ -428,6 +428,37 @@ def examples(name: str, label: Optional[str], retries: int) -> Plan[list[_result
             return found
 
 
+#: The most kept pictures that a server lists in one answer.
+KEPT_PAGE = 1_000
+
+
+def kept(model: Optional[str], why: Optional[str], retries: int) -> Plan[list[_results.Kept]]:
+    """All kept pictures, newest first: page by page."""
+    found: list[_results.Kept] = []
+    after: Optional[str] = None
+    while True:
+        path = "/v1/kept" + _encoded({"model": model, "why": why, "limit": KEPT_PAGE, "after": after})
+        page = yield from got(path, retries, lambda answer: answer)
+        found += _results.kept(page)
+        after = page.get("next")
+        if not after:
+            return found
+
+
+def kept_picture(id: str, retries: int) -> Plan[bytes]:
+    """The bytes of a kept picture."""
+    response = yield from asked(Request("GET", f"/v1/kept/{quoted(id)}"), retries)
+    return bytes(response.body)
+
+
+def delete_kept(id: Optional[str], model: Optional[str], retries: int) -> Plan[None]:
+    """Deletes a kept picture, or all of a model."""
+    if (id is None) == (model is None):
+        raise TypeError(f"expected the id of a kept picture or model=, found {'neither' if id is None else 'both'}")
+    path = "/v1/kept" + (_encoded({"model": model}) if id is None else f"/{quoted(id)}")
+    yield from asked(Request("DELETE", path), retries)
+
+
 def export(name: str, retries: int) -> Plan[bytes]:
     """A taught model's classifier as a Core ML file."""
     response = yield from asked(Request("GET", f"/v1/taught/{quoted(name)}/export"), retries)

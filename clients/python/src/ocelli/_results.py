@@ -310,6 +310,24 @@ class Example:
 
 
 @dataclasses.dataclass(frozen=True)
+class Kept:
+    """A picture that the server has kept: its id is the SHA-256 of its bytes."""
+
+    id: str
+    #: The model that answered, and its version.
+    model: str
+    version: str
+    #: Why it is kept: ``uncertain``, ``unknown`` or ``disagree``, one or several.
+    why: tuple[str, ...]
+    #: When it was answered, as ISO 8601 has it.
+    at: str
+    #: Its size.
+    bytes: int
+    #: Its media type, such as ``image/jpeg``.
+    type: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Near:
     """An example that a search found."""
 
@@ -464,6 +482,15 @@ def evaluation(answer: Optional[Mapping[str, Any]]) -> Optional[Evaluation]:
     return Evaluation(
         str(answer["version"]), str(answer["method"]), int(answer["examples"]), answer.get("correct"), answer.get("accuracy"),
         None if interval is None else (float(interval[0]), float(interval[1])), answer.get("threshold"), str(answer.get("advice") or ""), answer)
+
+
+def kept(answer: Mapping[str, Any]) -> list[Kept]:
+    return [
+        Kept(
+            str(one["id"]), str(one["model"]), str(one["version"]), tuple(str(why) for why in one["why"]), str(one["at"]), int(one["bytes"]),
+            str(one["type"]))
+        for one in answer["kept"]
+    ]
 
 
 def examples(answer: Mapping[str, Any]) -> list[Example]:
