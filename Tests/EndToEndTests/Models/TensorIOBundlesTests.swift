@@ -295,7 +295,7 @@ struct TensorIOBundlesTests {
         let daemon = try Daemon(["--models", folder.path, "--models", Self.folder.path, "--access-log=false"])
         for (name, words) in [
             ("only-trains", ["model.modes", "lacks \"predict\"", "\"train\""]),
-            ("placeholder", ["placeholder", "a placeholder without a model"]), ("no-name", ["name: is missing"]),
+            ("no-name", ["name: is missing"]),
             ("wrong-model-file", ["model.file", "\"other.tflite\" is not in the bundle"]),
             ("pytorch", ["model.backend", "\"model.pt\"", "\"tflite\""]),
             ("wrong-type-of-elements", ["inputs[0].dtype", "\"uint8\"", "float32"]),
@@ -308,6 +308,10 @@ struct TensorIOBundlesTests {
             let refused = try predict(daemon, name, "[2]")
             #expect(refused.status == 503 && refused.code == "model_not_ready", "\(name): \(refused.text)")
         }
+        // It waits for its model.
+        #expect(try Curl.run(daemon.url + "/v1/models/placeholder").json["placeholder"] as? Bool == true)
+        let waiting = try predict(daemon, "placeholder", "[2]")
+        #expect(waiting.status == 503 && waiting.error.contains("a placeholder"), "\(waiting.text)")
         for name in ["number", "evaluates"] {
             #expect(same(try predict(daemon, name, "[2]").json["outputs"], ["output": 25]), "\(name)")
         }

@@ -21,7 +21,7 @@ struct EverySettingTests {
         .streams, .singleStream, .integerWeights, .device, .onnxRuntime, .liteRT, .unconfirmed,
         .watched, .kept, .untried,
         .triedInLittleMemory, .triedForAMoment,
-        .twoAtOnce, .teaching, .taughtBytes, .taughtPatches, .texts,
+        .twoAtOnce, .teaching, .taughtBytes, .taughtPatches, .texts, .keeping, .keepRate,
     ]
 
     @Test("each setting of the table has a check here, and no case names an unknown setting")
