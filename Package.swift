@@ -237,8 +237,8 @@ let package = Package(
         .target(
             name: "Dialects",
             dependencies: [
-                "CInflate", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference", "JSON",
-                "Observations", "Repository", "ServiceCore", "Settings", "SystemSupport", "Tasks", "Teaching",
+                "CInflate", "FileFormats", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference",
+                "JSON", "Observations", "Repository", "ServiceCore", "Settings", "SystemSupport", "Tasks", "Teaching",
                 "WireFormats",
             ],
             swiftSettings: strict),
@@ -361,8 +361,9 @@ let package = Package(
         .testTarget(
             name: "InferenceServiceTests",
             dependencies: [
-                "Choices", "Dialects", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline", "Inference",
-                "InferenceService", "JSON", "Repository", "Rollout", "ServiceCore", "ServicePlanning", "Settings",
+                "Choices", "Dialects", "FileFormats", "FlowControl", "HTTPServer", "HTTPWire", "ImagePipeline",
+                "Inference", "InferenceService", "JSON", "Observations", "Repository", "Rollout", "ServiceCore",
+                "ServicePlanning", "Settings",
                 "SystemSupport", "Tasks", "Teaching", "TestSupport", "WireFormats",
             ],
             swiftSettings: waiting,

@@ -72,7 +72,7 @@ package enum Completion {
     }
 
     /// The settings that are folders, and those that are files, or either.
-    private static let folders = ["models", "cache_dir", "state_dir", "taught_dir", "keep_dir"]
+    private static let folders = ["models", "cache_dir", "state_dir", "taught_dir", "keep_dir", "labelstudio_files"]
     private static let files = ["tokens_file", "onnxruntime_path", "litert_path"]
 
     /// The flags of all commands that take settings.

@@ -114,6 +114,7 @@ package struct Settings: Sendable, Hashable {
     package var hostNames: [String] = []
     package var corsOrigins: [String] = []
     package var dialects = [Dialect.tensorFlowServing]
+    package var labelStudioFiles = ""
 
     /// True if `listen` was not set, and Vertex AI's variable determines it.
     package var listensByVertex = false
@@ -136,4 +137,5 @@ package enum Dialect: String, Sendable, CaseIterable {
     case vertex
     case deepStack = "deepstack"
     case openAI = "openai"
+    case labelStudio = "labelstudio"
 }

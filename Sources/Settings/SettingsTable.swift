@@ -474,8 +474,13 @@ package enum SettingsTable {
                 "dialects", \.dialects, atLeast: 0,
                 "Interfaces of other servers that are served too, for their clients (docs/clients.md): tfserving (TensorFlow Serving and "
                     + "KServe, version 1), sagemaker (/ping, /invocations), vertex (Vertex AI's AIP_ variables), deepstack "
-                    + "(DeepStack and CodeProject.AI), openai (/v1/embeddings)."
+                    + "(DeepStack and CodeProject.AI), openai (/v1/embeddings), labelstudio (Label Studio's machine-learning back end)."
             ),
+            .string(
+                "labelstudio_files", \.labelStudioFiles,
+                "Folder with the pictures that Label Studio's tasks name as /data/local-files/?d=PATH: the one that Label Studio's "
+                    + "LOCAL_FILES_DOCUMENT_ROOT names. Only files in it are read, links that lead out of it are not followed. Empty: none "
+                    + "are read."),
         ])
 }
 

@@ -29,6 +29,13 @@ package struct VertexRoutes: Sendable, Hashable {
             throw CommandError(
                 "AIP_HEALTH_ROUTE and AIP_PREDICT_ROUTE are the same path, \(health)", isConfiguration: true)
         }
+        guard settings.dialects.contains(.labelStudio) else { return }
+        for (name, path) in [("AIP_HEALTH_ROUTE", health), ("AIP_PREDICT_ROUTE", predict)] {
+            guard let path, LabelStudioPaths.all.contains(path) else { continue }
+            throw CommandError(
+                "\(name) is \(path), which the interface \"labelstudio\" has too (dialects): give it another path, or leave one of "
+                    + "the interfaces out", isConfiguration: true)
+        }
     }
 
     private static func path(_ name: String, _ environment: [String: String]) throws(CommandError) -> String? {

@@ -12,7 +12,7 @@ internal import WireFormats
 
 /// The routes of other servers' interfaces (`dialects`), as rows of the table of routes.
 extension Service {
-    static let dialects: [RouteTable.Resource] = tensorFlowServing + sageMaker + deepStack + openAI
+    static let dialects: [RouteTable.Resource] = tensorFlowServing + sageMaker + deepStack + openAI + labelStudio
 
     // MARK: TensorFlow Serving, KServe version 1
 
@@ -110,6 +110,36 @@ extension Service {
                 service.predict(call, reading: EmbeddingsHandler.prediction)
             })
     ]
+
+    // MARK: Label Studio
+
+    private static let labelStudio: [RouteTable.Resource] = [
+        .init(
+            [PathTemplate(LabelStudioPaths.health)], isProbe: true, dialect: .labelStudio,
+            .get(nil, "labelstudio_health") { _, call in answer(call, json(LabelSetupHandler.health)) }),
+        .init(
+            [PathTemplate(LabelStudioPaths.setup)], dialect: .labelStudio,
+            .post(.teach, "labelstudio_setup", answered(LabelSetupHandler.setup))),
+        .init(
+            [PathTemplate(LabelStudioPaths.predict)], dialect: .labelStudio,
+            .post(.infer, "labelstudio_predict", labelTasks)),
+        .init(
+            [PathTemplate(LabelStudioPaths.webhook)], dialect: .labelStudio,
+            .post(.teach, "labelstudio_webhook", answered(LabelWebhookHandler.respond))),
+        .init(
+            [PathTemplate(LabelStudioPaths.versions)], dialect: .labelStudio,
+            .get(.read, "labelstudio_versions", computed(LabelSetupHandler.versions))),
+    ]
+
+    /// Answers tasks by the models that their label config names.
+    private static func labelTasks(_ service: Service, _ call: Call) throws(ServiceError) -> BodyAdmission {
+        let handler = try LabelPredictHandler(call)
+        return service.accept(call) { (request) async throws(ServiceError) in
+            try await handler.respond(to: request) { (request, prediction) async throws(ServiceError) in
+                try await service.answerPart(request, of: prediction)
+            }
+        }
+    }
 
     /// Answers the names of the models that detect objects, including lazy models, because their task is known only
     /// after loading.

@@ -104,7 +104,8 @@ package final class Service: HTTPResponder {
             let (match, method) = try route(of: head, live, listener: source.listener, &place)
             // Check the token before anything that depends on the daemon's models: a refusal must not reveal whether a
             // name exists.
-            let token = try live.access.check(head, method.access)
+            let token = try live.access.check(
+                head, method.access, takesPassword: match.resource.dialect == .labelStudio)
             try Self.checkOrigin(
                 RequestOrigin(head: head, remote: source.remote, isProxied: source.isProxied), of: method, live)
             let sender = ClientIdentity(source.client, token: token)
@@ -281,6 +282,11 @@ package final class Service: HTTPResponder {
             let prediction = try await reading(call, request)
             return try await ModelChoice(for: prediction, shadows).answer(request, of: prediction, sharing: shared)
         }
+    }
+
+    /// Answers a prediction that is a part of a request, with the model that is chosen now.
+    func answerPart(_ request: HTTPRequest, of prediction: PredictionCall) async throws(ServiceError) -> HTTPResponse {
+        try await ModelChoice(for: prediction, shadows).answer(request, of: prediction, sharing: nil)
     }
 
     /// Throws if the daemon is draining, or if a model that must be ready is not.

@@ -1,4 +1,5 @@
 package import HTTPWire
+internal import JSON
 package import ServicePlanning
 package import Settings
 package import SystemSupport
@@ -32,11 +33,15 @@ package struct AccessControl: Sendable {
     }
 
     /// Refuses a request without a token that grants access.
-    /// - Parameter requiredClass: the class of the route; nil for a route that is open to all.
+    /// - Parameters:
+    ///   - requiredClass: the class of the route; nil for a route that is open to all.
+    ///   - takesPassword: whether the token may come as the password of Basic authentication (RFC 7617), too.
     /// - Returns: the token, without the scheme of its field; nil if none is required.
     /// - Throws: `unauthorized` for a missing, malformed or unknown token; `forbidden` for one without the class.
     @discardableResult
-    package func check(_ head: RequestHead, _ requiredClass: AccessClass?) throws(ServiceError) -> [UInt8]? {
+    package func check(
+        _ head: RequestHead, _ requiredClass: AccessClass?, takesPassword: Bool = false
+    ) throws(ServiceError) -> [UInt8]? {
         guard let entries, let requiredClass else { return nil }
         let fields = head.values(of: "authorization")
         guard fields.count == 1, let field = fields.first else {
@@ -44,12 +49,7 @@ package struct AccessControl: Sendable {
                 .unauthorized,
                 "a token is required: send \"Authorization: Bearer TOKEN\"")
         }
-        let parts = field.split(separator: " ", omittingEmptySubsequences: true)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else {
-            throw ServiceError(
-                .unauthorized, "the Authorization field is not of the form \"Bearer TOKEN\"")
-        }
-        let given = Array(parts[1].utf8)
+        let given = try Self.token(in: field, takesPassword: takesPassword)
         // Compare every token, even after a match: the time then reveals neither which token matches nor how much of
         // it.
         var classes: Set<AccessClass> = []
@@ -67,6 +67,25 @@ package struct AccessControl: Sendable {
                 "the token does not grant access to this route: it needs the class \"\(requiredClass.rawValue)\"")
         }
         return given
+    }
+
+    /// The token in an Authorization field.
+    private static func token(in field: String, takesPassword: Bool) throws(ServiceError) -> [UInt8] {
+        let parts = field.split(separator: " ", omittingEmptySubsequences: true)
+        if parts.count == 2 {
+            switch parts[0].lowercased() {
+            case "bearer": return Array(parts[1].utf8)
+            case "basic" where takesPassword:
+                // The user may be any name without a colon; the password may have some.
+                let pair = Array(parts[1].utf8).withUnsafeBytes { Base64.decode($0) } ?? []
+                if let colon = pair.firstIndex(of: UInt8(ascii: ":")) { return Array(pair[(colon + 1)...]) }
+            default: break
+            }
+        }
+        throw ServiceError(
+            .unauthorized,
+            "the Authorization field is not of the form \"Bearer TOKEN\""
+                + (takesPassword ? ", nor Basic with the token as password" : ""))
     }
 
     /// True if two byte strings are equal, in a time that depends on their lengths only.

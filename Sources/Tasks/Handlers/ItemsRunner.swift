@@ -148,23 +148,56 @@ struct ItemsRunner<Job: PredictionTask>: AnswerFormat {
     func answer(_ outcomes: [ItemOutcome<Written>]) throws(ServiceError) -> HTTPResponse {
         let joined = joined
         let begun = MonotonicInstant.now
+        let (sum, encode) = Self.times(of: outcomes)
+        let text = joined == nil ? list(outcomes, sum, at: begun) : nil
+        let body = if let text { text.bytes } else { try Self.joined(outcomes) }
+        return negotiated(
+            response(
+                body, of: outcomes, type: joined ?? Self.json, times: sum,
+                encode: encode &+ MonotonicInstant.now.nanoseconds(since: begun), placeholders: text?.placeholders ?? []
+            ))
+    }
+
+    /// The times of the items together, and the nanoseconds of writing them.
+    private static func times(of outcomes: [ItemOutcome<Written>]) -> (sum: StageTimes, encode: UInt64) {
         var sum = StageTimes(), encode: UInt64 = 0
         for outcome in outcomes {
             guard case .success(let item) = outcome.result else { continue }
             sum.add(concurrent: item.times)
             encode &+= item.encode
         }
-        let text = joined == nil ? list(outcomes, sum, at: begun) : nil
-        let body = if let text { text.bytes } else { try Self.joined(outcomes) }
-        encode &+= MonotonicInstant.now.nanoseconds(since: begun)
+        return (sum, encode)
+    }
+
+    // Wide: the body, and what its answer says of it.
+    private func response(
+        _ body: [UInt8], of outcomes: [ItemOutcome<Written>], type: String, times: StageTimes, encode: UInt64,
+        placeholders: [JSONWriter.Placeholder] = []
+    ) -> HTTPResponse {
         // Compare the answer of one item only, for the whole request.
         var shadow = outcomes.lazy.compactMap { try? $0.result.get() }.first?.shadow
         shadow?.isAlone = false
-        return negotiated(
-            request.response(
-                body, type: joined ?? Self.json, times: sum, encode: encode, placeholders: text?.placeholders ?? [],
-                isBare: text == nil, isWhole: outcomes.allSatisfy(Self.isWhole), shadow: shadow,
-                reports: outcomes.compactMap { (try? $0.result.get())?.report }))
+        return request.response(
+            body, type: type, times: times, encode: encode, placeholders: placeholders, isBare: type != Self.json,
+            isWhole: outcomes.allSatisfy(Self.isWhole), shadow: shadow,
+            reports: outcomes.compactMap { (try? $0.result.get())?.report })
+    }
+
+    /// Answers items into parts, from which the caller writes the answer; the response has no body.
+    func answer(_ items: [Item], into parts: AnswerParts) async -> HTTPResponse {
+        let outcomes = await slots.outcomes(of: items, stopsAtFailure: false, work: { pictureTime(of: $0) }) {
+            items, slot in await self.parts(for: items, in: slot, isList: true)
+        }
+        parts.set(
+            model: request.name, version: request.version,
+            outcomes.map { outcome in
+                switch outcome.result {
+                case .success(let item): .success(item.bytes)
+                case .failure(let error): .failure(error)
+                }
+            })
+        let (sum, encode) = Self.times(of: outcomes)
+        return response([], of: outcomes, type: Self.json, times: sum, encode: encode)
     }
 
     private static func isWhole(_ outcome: ItemOutcome<Written>) -> Bool {

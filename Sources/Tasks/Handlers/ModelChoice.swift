@@ -119,12 +119,15 @@ package struct ModelChoice: Sendable {
     /// If a request assigned to the candidate fails with a 500, the serving version answers it; if that succeeds, the
     /// error is reported to the rollout, which ends the candidate. A late answer of the candidate leaves no time for
     /// the serving version; it is reported too, and ends the candidate if it is usual.
+    /// - Parameter sharing: nil for a prediction whose answer is only a part of the request's.
     package func answer(
-        _ request: HTTPRequest, of prediction: PredictionCall, sharing: SharedPredictions
+        _ request: HTTPRequest, of prediction: PredictionCall, sharing: SharedPredictions?
     ) async throws(ServiceError) -> HTTPResponse {
         var request = request
         do throws(ServiceError) {
-            return try await sharing.answer(&request, of: prediction, by: self, compute: counted(prediction.answer))
+            let work = counted(prediction.answer)
+            guard let sharing else { return try await work(request, self) }
+            return try await sharing.answer(&request, of: prediction, by: self, compute: work)
         } catch {
             guard let route, route.isShare else { throw error }
             if error.isLateInference { route.candidateWasLate(began: request.bodyReceived) }

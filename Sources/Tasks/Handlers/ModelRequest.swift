@@ -56,7 +56,7 @@ package struct ModelRequest: Sendable {
     /// True once the request's deadline has passed.
     var isLate: Bool { options.deadline.map { MonotonicInstant.now >= $0 } ?? false }
 
-    private var version: String { taught?.version ?? model.description.version }
+    var version: String { taught?.version ?? model.description.version }
 
     /// Writes the members with which every answer begins.
     func writeHeader(to writer: inout JSONWriter) {

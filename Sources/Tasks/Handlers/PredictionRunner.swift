@@ -55,7 +55,7 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
             try query.read(request.head.target, form: form, maxDeadline: call.live.settings.maxDeadline)
         }
         if let list = form?.list { try query.take(list: list) }
-        var requestOptions = options(of: request, query, choice)
+        let requestOptions = options(of: request, query, choice)
         let chosen: ModelChoice.Chosen
         do throws(ServiceError) {
             chosen =
@@ -66,26 +66,9 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
             if Job.answersTaughtModels { keepForPlaceholder(request, form, choice) }
             throw error
         }
-        requestOptions.loadWait = chosen.loadWait
-        // All pictures of a request share the limit of crops.
-        requestOptions.maxCrops = max(1, call.live.settings.maxCrops / max(1, form?.pictures.count ?? 1))
-        requestOptions.maxLines = call.live.settings.maxLines
-        let watch = AnswerWatch(call, chosen.model, named: chosen.name)
-        requestOptions.measures = watch != nil
-        var run = ModelRequest(
-            request, model: chosen.model, name: chosen.name, options: requestOptions,
-            taught: chosen.taught, shadow: choice.route.flatMap { $0.name == chosen.name ? $0 : nil })
-        run.watch = watch
-        if let stages = chosen.stages { run.stages = stages.parts }
-        let slots = SlotRunner(model: run.model, options: requestOptions, metrics: call.parts.metrics)
-        let job: Job
-        let begun = try Job(run, query, of: request, live: call.live)
-        do throws(InferenceError) {
-            job = try await begun.prepared()
-        } catch {
-            throw slots.failure(error, of: Job.Inputs.itemKind)
-        }
-        let items = ItemsRunner(job: job, request: run, slots: slots, explain: query.picture.explain)
+        let items = try await self.items(
+            request, query, requestOptions, chosen, choice, pictures: form?.pictures.count ?? 1)
+        let (run, job) = (items.request, items.job)
         if let count = form?.pictures.count, count > 1, let reason = job.forms.onlyOne {
             throw .badRequest("expected one picture, found \(count): \(reason)")
         }
@@ -120,6 +103,55 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
         else { return }
         for image in form?.images(in: request.body) ?? [EncodedImage(request)] {
             keeper.offer(image, model: choice.name, version: version, reasons: [.unknown])
+        }
+    }
+
+    /// Prepares the task of a request for its items.
+    /// - Parameter pictures: the number of pictures, which share the limit of crops.
+    // Wide: the request, and what was chosen for it.
+    private func items(
+        _ request: HTTPRequest, _ query: Job.Query, _ options: PredictionOptions, _ chosen: ModelChoice.Chosen,
+        _ choice: ModelChoice, pictures: Int
+    ) async throws(ServiceError) -> ItemsRunner<Job> {
+        var options = options
+        options.loadWait = chosen.loadWait
+        options.maxCrops = max(1, call.live.settings.maxCrops / max(1, pictures))
+        options.maxLines = call.live.settings.maxLines
+        let watch = AnswerWatch(call, chosen.model, named: chosen.name)
+        options.measures = watch != nil
+        var run = ModelRequest(
+            request, model: chosen.model, name: chosen.name, options: options,
+            taught: chosen.taught, shadow: choice.route.flatMap { $0.name == chosen.name ? $0 : nil })
+        run.watch = watch
+        if let stages = chosen.stages { run.stages = stages.parts }
+        let slots = SlotRunner(model: run.model, options: options, metrics: call.parts.metrics)
+        let job: Job
+        let begun = try Job(run, query, of: request, live: call.live)
+        do throws(InferenceError) {
+            job = try await begun.prepared()
+        } catch {
+            throw slots.failure(error, of: Job.Inputs.itemKind)
+        }
+        return ItemsRunner(job: job, request: run, slots: slots, explain: query.picture.explain)
+    }
+
+    // MARK: Parts
+
+    /// A prediction for items of a body that the caller has read, by a model that the body names.
+    /// - Parameters:
+    ///   - name: the name of the model; empty for the task's own default.
+    ///   - parts: gets the answers of the items, from which the caller writes the answer.
+    package func prediction(
+        of items: [Job.Inputs.Item], by name: String, into parts: AnswerParts
+    ) -> PredictionCall {
+        PredictionCall(
+            call, name: name, version: nil, unnamed: Job.unnamed(query), answersTaughtModels: Job.answersTaughtModels,
+            runsStages: Job.runsStages, readsQuery: true
+        ) { (request, choice) async throws(ServiceError) in
+            let options = options(of: request, query, choice)
+            let chosen = try await choice.model(for: call, or: Job.unnamed(query), until: options.deadline)
+            let runner = try await self.items(request, query, options, chosen, choice, pictures: items.count)
+            return await runner.answer(items, into: parts)
         }
     }
 

@@ -48,6 +48,13 @@ package struct AnswerForms: Sendable {
 
     /// JSON, for one item and for lists.
     package init() {}
+
+    /// Bytes from which the caller writes the answer (``AnswerParts``).
+    package static let parts: AnswerForms = {
+        var forms = AnswerForms()
+        (forms.type, forms.joins) = ("application/json", true)
+        return forms
+    }()
 }
 
 /// Facts about an output that its answer does not show.

@@ -1,6 +1,6 @@
 internal import Inference
 package import Repository
-internal import WireFormats
+package import WireFormats
 
 /// The model for a request that names none.
 package enum UnnamedModel: Sendable {
@@ -27,7 +27,7 @@ package enum UnnamedModel: Sendable {
 
     /// The name of the model.
     /// - Parameter configured: the setting `default_model`; empty without one.
-    func name(in repository: ModelRepository, configured: String) throws(ServiceError) -> String {
+    package func name(in repository: ModelRepository, configured: String) throws(ServiceError) -> String {
         switch self {
         case .refused: throw ServiceError(.modelNotFound, "name a model in the path; /v1/models lists the models")
         case .usual(let purpose):

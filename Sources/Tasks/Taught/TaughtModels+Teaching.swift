@@ -28,14 +28,18 @@ extension TaughtModels {
     }
 
     /// Teaches examples in one change.
-    /// - Parameter embedder: the one that made the embeddings.
+    /// - Parameters:
+    ///   - embedder: the one that made the embeddings.
+    ///   - naming: the caller's own name for an example, from the known example of its picture and the new label; nil for
+    ///     none, or to keep the one that it has.
     package func teach(
         _ examples: [TaughtModel.NewExample], to model: TaughtModel, by embedder: Embedder, deadline: MonotonicInstant,
-        claim: Claim
+        claim: Claim, naming: @escaping @Sendable (Example?, String) -> String? = { _, _ in nil }
     ) async throws(ServiceError) -> Taught {
         let taught = try await change(model, deadline: deadline, claim: claim) { (model) throws(TeachingError) in
             let before = model.view.state
-            let outcomes = try model.teach(examples, time: TaughtModels.now, by: embedder.digest)
+            let named = examples.map { $0.named(naming(before.example($0.id), $0.label)) }
+            let outcomes = try model.teach(named, time: TaughtModels.now, by: embedder.digest)
             return Taught(outcomes: outcomes, before: before, after: model.view.state)
         }
         guard taught.outcomes.contains(where: { $0.isNew || $0.isMoved }) else { return taught }
@@ -46,5 +50,42 @@ extension TaughtModels {
             "\(new) new \(new == 1 ? "example" : "examples")" + (moved > 0 ? ", \(moved) moved" : ""))
         metrics.add(.taughtExamples, UInt64(new))
         return taught
+    }
+
+    // MARK: Names
+
+    /// What becomes of an example by its name.
+    package enum NameChange: Sendable {
+        case kept, renamed(String), forgotten
+    }
+
+    /// Renames and forgets examples by their names, in one turn.
+    /// - Parameters:
+    ///   - what: the change, for the log.
+    ///   - decide: what becomes of an example that has a name.
+    /// - Returns: the number of examples that were forgotten.
+    package func changeNames(
+        of model: TaughtModel, _ what: String, deadline: MonotonicInstant, claim: Claim,
+        _ decide: @escaping @Sendable (_ example: Example, _ name: String) -> NameChange
+    ) async throws(ServiceError) -> Int {
+        let (forgotten, after) = try await change(model, deadline: deadline, claim: claim) {
+            (model) throws(TeachingError) in
+            var gone: Set<ExampleID> = [], renamed: [TaughtModel.NewExample] = []
+            for example in model.view.state.examples {
+                guard let name = example.name else { continue }
+                switch decide(example, name) {
+                case .kept: break
+                case .renamed(let other): renamed.append(TaughtModel.NewExample(example, named: other))
+                case .forgotten: gone.insert(example.id)
+                }
+            }
+            if !renamed.isEmpty { _ = try model.teach(renamed, time: TaughtModels.now) }
+            if !gone.isEmpty { try model.forget(gone) }
+            return (gone.count, model.view.state)
+        }
+        guard forgotten > 0 else { return 0 }
+        changed(model)
+        report(model, after, what)
+        return forgotten
     }
 }

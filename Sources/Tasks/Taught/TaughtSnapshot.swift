@@ -67,7 +67,7 @@ extension TaughtModels {
         return TaughtSnapshot(name, view, embedder)
     }
 
-    static func empty(_ name: String) -> ServiceError {
+    package static func empty(_ name: String) -> ServiceError {
         ServiceError(
             .modelNotReady,
             "the taught model \"\(name)\" has no examples yet: POST some to /v1/taught/\(name)/examples?label=")

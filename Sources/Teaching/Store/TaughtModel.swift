@@ -60,6 +60,19 @@ package final class TaughtModel: Sendable {
             self.picture = picture
             self.name = name
         }
+
+        /// A known example with another name.
+        package init(_ known: Example, named name: String) {
+            self.init(
+                id: known.id, label: known.label, embedding: known.embedding, patches: known.patches, name: name)
+        }
+
+        /// The example with a name; itself for nil.
+        package func named(_ name: String?) -> NewExample {
+            guard let name else { return self }
+            return NewExample(
+                id: id, label: label, embedding: embedding, patches: patches, picture: picture, name: name)
+        }
     }
 
     /// The result for a picture.
@@ -167,6 +180,14 @@ package final class TaughtModel: Sendable {
                 throw .unknown("\(name) has no example with the id \(id)")
             }
             try forget([id], label: nil, &files)
+        }
+    }
+
+    /// Forgets examples, in one change. Unknown ones are ignored.
+    package func forget(_ ids: Set<ExampleID>) throws(TeachingError) {
+        try writing { files throws(TeachingError) in
+            let known = ids.filter { view.state.example($0) != nil }
+            if !known.isEmpty { try forget(known, label: nil, &files) }
         }
     }
 
