@@ -32,7 +32,7 @@ package struct LabelBody: Sendable {
 
     package private(set) var tasks: [Task] = []
     package private(set) var annotations: [Annotation] = []
-    /// What happened, of a webhook.
+    /// The event of a webhook.
     package private(set) var action = ""
     /// The label config as text; nil if the body has none.
     private var configText: String?

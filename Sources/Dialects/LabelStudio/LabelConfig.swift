@@ -1,6 +1,6 @@
 package import FileFormats
 
-/// What a project's label config asks of models: its control tags on pictures, of the kinds that models can fill in.
+/// A project's label config: its control tags on pictures, of the kinds that models can fill in.
 ///
 /// The config is XML from outside: a document type is refused, and its size, depth and numbers of tags are bounded.
 package struct LabelConfig: Sendable, Equatable {

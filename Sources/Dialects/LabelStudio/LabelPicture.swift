@@ -6,7 +6,7 @@ internal import JSON
 internal import ServiceCore
 
 /// The picture of a task: in the body as a data: URI, or a file. Its bytes are read while its slot is held, so that
-/// waiting requests hold no pictures beside their bodies.
+/// waiting requests hold no pictures in addition to their bodies.
 struct LabelPicture: Sendable {
     private let source: Source
     /// The beginning of the picture, from which its cost is estimated.

@@ -23,7 +23,7 @@ package struct LabelPredictHandler: CallHandler {
     /// The pictures of the tasks, by the member of their data; the error for one that cannot be used.
     private typealias Pictures = [String: [Result<LabelPicture, InferenceError>]]
 
-    /// What one control tag's model says of all tasks.
+    /// The results of one control tag for all tasks.
     private struct Answers {
         let version: String
         let results: [Result<LabelResults, ServiceError>]

@@ -16,7 +16,7 @@ struct LabelResults: Sendable, Equatable {
 
     /// Adds a result.
     /// - Parameters:
-    ///   - score: nil for a result whose score another one has.
+    ///   - score: nil if another result has it.
     ///   - write: writes its members.
     mutating func add(score: Float?, _ write: (inout JSONWriter) -> Void) {
         var writer = JSONWriter(capacity: 256)

@@ -40,7 +40,7 @@ struct LabelTask: PredictionTask {
     private let run: ModelRequest
     private let control: LabelConfig.Control
     private let names: LabelNames
-    /// What the model is asked; nil for classes.
+    /// The model's task; nil for classes.
     private let task: ObservationTask?
 
     static var answersTaughtModels: Bool { true }
@@ -71,7 +71,7 @@ struct LabelTask: PredictionTask {
         names = LabelNames(query.control.labels)
     }
 
-    /// What the model says of a picture.
+    /// The model's result for a picture.
     enum Output: TimedOutput {
         case classes(ClassificationResult)
         case observed(ObservationResult)
@@ -148,7 +148,7 @@ struct LabelTask: PredictionTask {
 }
 
 extension LabelConfig.Kind {
-    /// What fills it in, the usual one first; empty for classes.
+    /// The tasks that fill it in, the usual one first; empty for classes.
     var tasks: [ObservationTask] {
         switch self {
         case .choices: []

@@ -58,7 +58,7 @@ package struct LabelWebhookHandler: CallHandler {
         return LabelSetupHandler.json(count > 0 ? .created : .ok) { $0.member("taught", count) }
     }
 
-    /// Teaches what an annotation says of a task, and forgets what it said before.
+    /// Teaches the choice of an annotation, and forgets its earlier one.
     /// - Returns: whether it teaches something: exactly one choice, in a task that was not skipped.
     private func teach(
         _ annotation: LabelBody.Annotation, of task: LabelBody.Task?, _ control: LabelConfig.Control,

@@ -3,7 +3,7 @@ internal import Inference
 internal import JSON
 internal import Observations
 
-/// Writes what a model says of a picture as results of a control tag.
+/// Writes a model's result for a picture as results of a control tag.
 struct LabelWriter {
     let control: LabelConfig.Control
     let names: LabelNames
@@ -105,7 +105,6 @@ struct LabelWriter {
     /// The maximum number of runs of all masks of a picture: only noise has more, and its other masks are left out.
     private static let maximumRuns = 2_000_000
 
-    // Wide: the mask, and where its results go.
     private func brushes(
         _ mask: PictureMask, _ labels: [String]?, _ size: ImageSize, _ results: inout LabelResults,
         _ isCancelled: () -> Bool
@@ -161,7 +160,6 @@ struct LabelWriter {
     private func identifier(_ results: LabelResults) -> String { "\(control.name)-\(results.count + 1)" }
 
     /// Adds a result with a place in the picture.
-    // Wide: the members of a result.
     private func region(
         _ name: String, _ type: String, _ size: ImageSize, id: String? = nil, score: Float?,
         _ results: inout LabelResults, _ value: (inout JSONWriter) -> Void

@@ -14,7 +14,7 @@ package struct LocalFiles: Sendable {
         self.maximum = maximum
     }
 
-    /// The same for a file that does not exist and for one outside of the folder: nothing is revealed of those.
+    /// Of a file that does not exist, and of one outside of the folder: nothing is revealed of those.
     private static let absence = failure(
         "there is no such file in the folder that labelstudio_files names (links that lead out of it are not followed)")
 

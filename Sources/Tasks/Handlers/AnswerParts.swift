@@ -1,7 +1,8 @@
 internal import Synchronization
 package import WireFormats
 
-/// The answers of a request's items as bytes of a task's own form, from which the caller writes the answer. Thread-safe.
+/// The answers of a request's items as bytes of a task's own form, from which the caller writes the answer.
+/// Thread-safe.
 package final class AnswerParts: Sendable {
     /// The items, and the model that answered them.
     package struct Content: Sendable {

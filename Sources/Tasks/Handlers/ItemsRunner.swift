@@ -169,7 +169,6 @@ struct ItemsRunner<Job: PredictionTask>: AnswerFormat {
         return (sum, encode)
     }
 
-    // Wide: the body, and what its answer says of it.
     private func response(
         _ body: [UInt8], of outcomes: [ItemOutcome<Written>], type: String, times: StageTimes, encode: UInt64,
         placeholders: [JSONWriter.Placeholder] = []

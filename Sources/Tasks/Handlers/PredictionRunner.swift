@@ -32,7 +32,6 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
         ) { (request, choice) async throws(ServiceError) in try await respond(to: request, choice) }
     }
 
-    // Long: the steps of each prediction, in their order.
     private func respond(to request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> HTTPResponse {
         try request.head.refuseContentCodings()
         var query = query
@@ -108,7 +107,6 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
 
     /// Prepares the task of a request for its items.
     /// - Parameter pictures: the number of pictures, which share the limit of crops.
-    // Wide: the request, and what was chosen for it.
     private func items(
         _ request: HTTPRequest, _ query: Job.Query, _ options: PredictionOptions, _ chosen: ModelChoice.Chosen,
         _ choice: ModelChoice, pictures: Int

@@ -30,8 +30,8 @@ extension TaughtModels {
     /// Teaches examples in one change.
     /// - Parameters:
     ///   - embedder: the one that made the embeddings.
-    ///   - naming: the caller's own name for an example, from the known example of its picture and the new label; nil for
-    ///     none, or to keep the one that it has.
+    ///   - naming: the caller's own name for an example, from the known example of its picture and the new label; nil
+    ///     to keep the one that it has.
     package func teach(
         _ examples: [TaughtModel.NewExample], to model: TaughtModel, by embedder: Embedder, deadline: MonotonicInstant,
         claim: Claim, naming: @escaping @Sendable (Example?, String) -> String? = { _, _ in nil }
@@ -54,7 +54,7 @@ extension TaughtModels {
 
     // MARK: Names
 
-    /// What becomes of an example by its name.
+    /// The change of an example by its name.
     package enum NameChange: Sendable {
         case kept, renamed(String), forgotten
     }
@@ -62,7 +62,7 @@ extension TaughtModels {
     /// Renames and forgets examples by their names, in one turn.
     /// - Parameters:
     ///   - what: the change, for the log.
-    ///   - decide: what becomes of an example that has a name.
+    ///   - decide: the change of an example that has a name.
     /// - Returns: the number of examples that were forgotten.
     package func changeNames(
         of model: TaughtModel, _ what: String, deadline: MonotonicInstant, claim: Claim,

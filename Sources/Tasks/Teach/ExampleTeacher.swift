@@ -16,7 +16,6 @@ package struct ExampleTeacher: Sendable {
     /// True if the pictures are parts of a form, so that errors number them.
     private let isForm: Bool
 
-    // Wide: the request, and the model that it teaches.
     package init(
         _ call: Call, _ taught: TaughtModels, _ model: TaughtModel, options: PredictionOptions, isForm: Bool = false
     ) {

@@ -13,7 +13,7 @@ import Testing
         .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
     func everyLineAnswersAsItSays() throws {
         let root = SharedData.packageRoot
-        let dialects = "tfserving,sagemaker,vertex,deepstack,openai"
+        let dialects = "tfserving,sagemaker,vertex,deepstack,openai,labelstudio"
         #expect(
             document.text.contains(
                 "ocelli serve --models models --models Tests/Fixtures/detectors --dialects \(dialects)"))
@@ -23,7 +23,7 @@ import Testing
                 "face=\(root.path)/Tests/Fixtures/observations/ssd_few", "--model",
                 "embedder=\(root.path)/Tests/Fixtures/observations/embedder", "--dialects", dialects, "--cors-origins",
                 "https://app.example",
-            ], environment: ["AIP_HEALTH_ROUTE": "/health", "AIP_PREDICT_ROUTE": "/predict"])
+            ], environment: ["AIP_HEALTH_ROUTE": "/aip/health", "AIP_PREDICT_ROUTE": "/aip/predict"])
         let address = daemon.url.dropFirst("http://".count)
         for line in document.lines {
             let command = line.command.replacing("localhost:8080", with: address)

@@ -40,6 +40,7 @@ enum PythonClients {
     private static let bulk = Environment("requirements-bulk.txt", folder: "bulk-clients")
     private static let hub = Environment("requirements-hub.txt", folder: "hub-client")
     private static let servers = Environment("requirements-servers.txt", folder: "server-clients")
+    private static let labelStudio = Environment("requirements-labelstudio.txt", folder: "label-studio")
 
     /// True if the environment exists, or could be created.
     static let isAvailable = clients.make()
@@ -49,6 +50,9 @@ enum PythonClients {
     static var bulkPython: String { bulk.folder.path + "/bin/python" }
     /// True if the environment with the packages of other servers' clients exists; `make setup-tests` creates it.
     static let areServersAvailable = servers.isReady
+
+    /// True if the environment with Label Studio exists; `make setup-tests` creates it.
+    static let isLabelStudioAvailable = labelStudio.isReady
 
     /// True if the environment with the hub's own package exists, or could be created.
     static let isHubAvailable = hub.make()
@@ -62,6 +66,16 @@ enum PythonClients {
 
     static let serversAbsence =
         "the packages of other servers' clients are not installed: `make setup-tests` installs them"
+
+    static let labelStudioAbsence = "Label Studio is not installed: `make setup-tests` installs it"
+
+    /// Runs Label Studio with Ocelli as its back end.
+    static func runLabelStudio(_ arguments: [String]) throws -> Shell.Result {
+        let programs = labelStudio.folder.path + "/bin/"
+        return try Shell.run(
+            programs + "python",
+            [scripts.path + "/labelstudio_client.py", programs + "label-studio"] + arguments)
+    }
 
     /// Runs a script of Tests/Clients.
     /// - Parameter withServers: whether to use the packages of other servers.

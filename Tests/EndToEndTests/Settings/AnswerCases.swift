@@ -11,8 +11,14 @@ extension SettingsCase {
             "top": "3", "max_pixels": "100000", "max_batch": "2", "picture_formats": "jpeg,png,bmp,heic",
             "tolerate_truncated": "true", "max_deadline": "61s",
             "log_format": "json", "log_top_label": "true", "host_names": "vision.example",
-            "cors_origins": "https://app.example", "dialects": "sagemaker",
+            "cors_origins": "https://app.example", "dialects": "sagemaker,labelstudio",
+            "labelstudio_files": "{}/pictures",
         ],
+        prepare: { folder in
+            let pictures = folder.appendingPathComponent("pictures")
+            try FileManager.default.createDirectory(at: pictures, withIntermediateDirectories: true)
+            try FileManager.default.copyItem(at: seven, to: pictures.appendingPathComponent("seven.png"))
+        },
         checks: [
             "top": { running in
                 let count = try Curl.post(seven, to: running.url + "/v1/classify").classifications.count
@@ -61,6 +67,14 @@ extension SettingsCase {
                 let ping = try Curl.run(running.url + "/ping"),
                     list = try Curl.run(running.url + "/v1/models/digits/metadata")
                 return unless(ping.status == 200 && list.status == 404 && list.error.contains("(dialects)"), list.text)
+            },
+            "labelstudio_files": { running in
+                let body = """
+                    {"tasks": [{"data": {"image": "/data/local-files/?d=seven.png"}}], "label_config": "<View><Image name='i' \
+                    value='$image'/><Choices name='c' toName='i'><Choice value='7'/></Choices></View>"}
+                    """
+                let answer = try Curl.run(running.url + "/predict", ["--data-binary", body])
+                return unless(answer.text.contains("\"choices\":[\"7\"]"), answer.text)
             },
             "log_format": jsonLines,
             "host_names": { running in

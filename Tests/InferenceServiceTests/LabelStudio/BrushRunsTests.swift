@@ -4,7 +4,7 @@ internal import SystemSupport
 import Testing
 
 /// Masks as Label Studio's run lengths. The expected bytes are those of `mask2rle` of label-studio-sdk 2.1.2
-/// (`converter/brush.py`), whose `decode_rle` gives the masks again.
+/// (`converter/brush.py`); its `decode_rle` gives the masks again.
 struct BrushRunsTests {
     private struct Mask: CustomTestStringConvertible {
         let name: String

@@ -142,7 +142,7 @@ import Testing
             "http://127.0.0.1:9/a.png", "https://example.com/data/local-files2/?d=seven.png", "s3://bucket/a.png",
             "/data/upload/1/seven.png", "seven.png", "", "data:image/png;base64,@@@@", "data:image/png,abc",
             "data:image/png;base64,AAAA", "/data/local-files/?d=nosuch.png", "/data/local-files/?d=",
-            "/data/local-files/?d=..%2FREADME.md", "/data/local-files/?d=../examples/seven.png%00",
+            "/data/local-files/?d=..%2FLICENSE", "/data/local-files/?d=../examples/seven.png%00",
             "file:///etc/passwd",
             "/data/local-files/?d=coreml",
         ]
