@@ -219,7 +219,7 @@ let package = Package(
             // One binary: the page is part of it.
             resources: [
                 "Page/index.html", "Page/ask.js", "Page/drawing.js", "Page/input.js", "Page/models.js",
-                "Page/teach.js",
+                "Page/teach.js", "Page/drift.js", "Page/kept.js",
                 "OpenAPI/openapi.json",
             ].map { .embedInCode($0) },
             swiftSettings: strict),

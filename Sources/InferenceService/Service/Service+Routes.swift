@@ -158,14 +158,16 @@ extension Service {
             call, HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: writer.bytes))
     }
 
-    private static let pageTag = HTTPResponse.entityTag(of: Page.content(teaches: false), isWeak: true)
-    private static let teachingPageTag = HTTPResponse.entityTag(of: Page.content(teaches: true), isWeak: true)
+    private static let pageTags = Dictionary(
+        uniqueKeysWithValues: Page.Form.all.map { form in
+            (form, HTTPResponse.entityTag(of: Page.content(form), isWeak: true))
+        })
     private static let descriptionTag = HTTPResponse.entityTag(of: (try? description.get())?.body ?? [])
 
     private static func page(_ service: Service, _ call: Call) -> BodyAdmission {
-        let teaches = service.taught != nil
+        let form = Page.Form(teaches: service.taught != nil, keeps: service.keepsPictures)
         return service.compute(call) {
-            Page.response(teaches: teaches).revalidated(by: $0, tag: teaches ? teachingPageTag : pageTag)
+            Page.response(form).revalidated(by: $0, tag: pageTags[form] ?? "")
         }
     }
 

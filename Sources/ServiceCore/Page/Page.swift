@@ -5,10 +5,27 @@ internal import HTTPWire
 /// The page at `/`: index.html and its scripts in this folder, which the build embeds in the program; it loads nothing
 /// from other hosts.
 package enum Page {
+    /// The optional parts of the page.
+    package struct Form: Sendable, Hashable {
+        /// True with the part for teaching: the daemon has a folder for taught models.
+        let teaches: Bool
+        /// True with the kept pictures: the daemon has a folder for them.
+        let keeps: Bool
+
+        package init(teaches: Bool, keeps: Bool) {
+            self.teaches = teaches
+            self.keeps = keeps
+        }
+
+        /// All forms.
+        package static let all = [false, true].flatMap { teaches in
+            [false, true].map { Form(teaches: teaches, keeps: $0) }
+        }
+    }
+
     /// The page with a fresh nonce. Only scripts and styles with the nonce run; markup in a picture's name or in a
     /// label has no effect.
-    /// - Parameter teaches: whether to show the part for teaching: the daemon has a folder for taught models.
-    package static func response(teaches: Bool) -> HTTPResponse {
+    package static func response(_ form: Form) -> HTTPResponse {
         let nonce = fixedWidth(csys_random()) + fixedWidth(csys_random())
         return HTTPResponse(
             status: .ok,
@@ -19,7 +36,7 @@ package enum Page {
                 // Cached with its nonce, and revalidated each time: the answer is often 304.
                 ("Cache-Control", "private, no-cache"),
             ],
-            body: Array((teaches ? teaching : parts).joined(separator: nonce.utf8)))
+            body: Array((pages[form] ?? []).joined(separator: nonce.utf8)))
     }
 
     private static func policy(_ nonce: String) -> String {
@@ -30,8 +47,8 @@ package enum Page {
     }
 
     /// The page and its policy without the nonce, which differs each time.
-    package static func content(teaches: Bool) -> [UInt8] {
-        (teaches ? teaching : parts).joined() + Array(policy("").utf8)
+    package static func content(_ form: Form) -> [UInt8] {
+        (pages[form] ?? []).joined() + Array(policy("").utf8)
     }
 
     /// Hexadecimal digits of a fixed length, so that HEAD gives the length of GET.
@@ -41,13 +58,13 @@ package enum Page {
     }
 
     /// index.html with its scripts inserted, split at the places of the nonce, which are marked `NONCE`.
-    private static let parts = page(teaches: false)
-    private static let teaching = page(teaches: true)
+    private static let pages = Dictionary(uniqueKeysWithValues: Form.all.map { ($0, page($0)) })
 
-    private static func page(teaches: Bool) -> [ArraySlice<UInt8>] {
+    private static func page(_ form: Form) -> [ArraySlice<UInt8>] {
         var page = PackageResources.index_html
-        if let range = page.firstRange(of: Array("TEACHES".utf8)) {
-            page.replaceSubrange(range, with: Array("\(teaches)".utf8))
+        for (mark, value) in [("TEACHES", form.teaches), ("KEEPS", form.keeps)] {
+            guard let range = page.firstRange(of: Array(mark.utf8)) else { continue }
+            page.replaceSubrange(range, with: Array("\(value)".utf8))
         }
         for (name, script) in scripts {
             guard let range = page.firstRange(of: Array(#" src="\#(name)">"#.utf8)) else { continue }
@@ -67,6 +84,7 @@ package enum Page {
     private static let scripts = [
         ("ask.js", PackageResources.ask_js), ("drawing.js", PackageResources.drawing_js),
         ("input.js", PackageResources.input_js), ("models.js", PackageResources.models_js),
-        ("teach.js", PackageResources.teach_js),
+        ("teach.js", PackageResources.teach_js), ("drift.js", PackageResources.drift_js),
+        ("kept.js", PackageResources.kept_js),
     ]
 }

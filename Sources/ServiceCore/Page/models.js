@@ -7,6 +7,7 @@ async function look() {
     $("trouble").textContent = "";
     list(answer);
     listEmbedders();
+    listDrift(answer.models);
   } catch (error) {
     $("trouble").textContent = refusals.has("v1/models") ? "" : "Cannot list the models: " + error.message;
   }
@@ -120,7 +121,7 @@ $("least").oninput = () => {
   }
 };
 $("least").onchange = ask;
-$("token").onchange = () => { look(); ask(); listTaught(); };
+$("token").onchange = () => { look(); ask(); listTaught(); listKept(false); };
 // A button that copies a text, and says so.
 function copies(button, text, said) {
   $(button).onclick = async () => {

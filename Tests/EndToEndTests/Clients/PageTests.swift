@@ -20,7 +20,7 @@ struct PageTests {
         #expect(policy != second.headers["content-security-policy"], "the nonce is for one time")
         let nonce = try #require(policy.firstMatch(of: /nonce-([a-z0-9]+)'/)?.output.1)
         #expect(first.text.matches(of: /<(?:script|style) nonce="([a-z0-9]+)">/).allSatisfy { $0.output.1 == nonce })
-        #expect(first.text.matches(of: /nonce="/).count == 6)
+        #expect(first.text.matches(of: /nonce="/).count == 8)
         #expect(first.text.matches(of: /<script[^>]*src=/).isEmpty, "each script is in the page")
         #expect(first.text.matches(of: /(?:src|href)="([^"]*)"/).allSatisfy { !$0.output.1.contains("//") })
         #expect(!first.text.contains("NONCE"))
@@ -202,6 +202,32 @@ struct PageTests {
         daemon.stop()
     }
 
+    /// On a phone's screen.
+    @Test(
+        "kept pictures are taught and deleted on the page, and drift has a line for each signal",
+        .enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
+    func keptPicturesAreTaughtOnThePage() throws {
+        let work = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-page-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: work) }
+        let models = work.appendingPathComponent("models"), pictures = work.appendingPathComponent("pictures")
+        try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
+        for (from, to) in [("Tests/Fixtures/observations/embedder", "embedder"), ("models/digits", "digits")] {
+            try FileManager.default.copyItem(
+                at: SharedData.packageRoot.appendingPathComponent(from), to: models.appendingPathComponent(to))
+        }
+        try Self.pictures(in: pictures)
+        let daemon = try Daemon([
+            "--models", models.path, "--taught-dir", work.appendingPathComponent("taught").path,
+            "--keep-dir", work.appendingPathComponent("kept").path, "--keep-margin", "1", "--keep-rate", "1000",
+            "--drift", "true", "--drift-every", "0", "--drift-reference", "100",
+        ])
+        let result = try Shell.run(
+            SharedData.packageRoot.appendingPathComponent("Tests/Tools/browse-kept").path,
+            [try #require(Self.chromium), daemon.url + "/", pictures.path])
+        #expect(result.status == 0, "\(result.text)\(result.errors)\(daemon.log)")
+        daemon.stop()
+    }
+
     @Test(
         "a picture is classified by labels that are typed on the page, and a text is embedded",
         .enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"),
@@ -222,7 +248,8 @@ struct PageTests {
     @Test("the page shows nothing about teaching without a folder for taught models")
     func withoutAFolderNothingIsTaught() throws {
         let daemon = try Daemon()
-        #expect(try Curl.run(daemon.url + "/").text.contains("<body data-teaches=\"false\">"))
+        #expect(
+            try Curl.run(daemon.url + "/").text.contains("<body data-teaches=\"false\" data-keeps=\"false\">"))
         daemon.stop()
     }
 }
