@@ -27,7 +27,7 @@ package final class Service: HTTPResponder {
     var repository: ModelRepository { parts.repository }
     var taught: TaughtModels? { parts.taught }
     /// True if the daemon has a folder for kept pictures.
-    var keepsPictures: Bool { false }
+    var keepsPictures: Bool { parts.kept != nil }
     private var metrics: ServiceMetrics { parts.metrics }
     private var work: WorkQueue { parts.work }
 
