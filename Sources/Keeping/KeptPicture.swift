@@ -24,6 +24,7 @@ package struct KeptPicture: Sendable, Hashable {
     /// The media type of the picture.
     package let type: String
 
+    // Wide: a record, in the order of its fields.
     package init(
         id: String, model: String, version: String, reasons: Set<KeptReason>, time: Int, bytes: Int, type: String
     ) {

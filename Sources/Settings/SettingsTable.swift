@@ -433,14 +433,16 @@ package enum SettingsTable {
             .bool(
                 "drift", \.drift,
                 "Watch whether the pictures of models, and the answers, are still like the first ones: GET /v1/models/NAME/drift "
-                    + "(docs/trust.md). `runtime.drift` of a model.json takes precedence. The reference is kept in state_dir."),
+                    + "(docs/trust.md). `runtime.drift` of a model.json takes precedence. The reference is kept in state_dir."
+            ),
             .duration(
                 "drift_every", \.driftEvery, 0...3600,
                 "At most one picture in this time of each token or address counts for `drift`, because pictures of one camera in a row "
                     + "are not independent. 0: all count."),
             .integer(
                 "drift_pictures", \.driftPictures, 1_000...1_000_000_000_000,
-                "How many pictures without a change `drift` counts on average, or more, until it reports one by mistake."),
+                "How many pictures without a change `drift` counts on average, or more, until it reports one by mistake."
+            ),
             .integer(
                 "drift_reference", \.driftReference, 100...1_000_000,
                 "How many of a model's first pictures are the reference of `drift`."),

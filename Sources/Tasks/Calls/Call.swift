@@ -22,6 +22,7 @@ package final class ServiceParts: Sendable {
     package let kept: PictureKeeper?
     let updates = UpdateGate()
 
+    // Wide: the parts of a service, each under its name.
     package init(
         repository: ModelRepository, taught: TaughtModels?, metrics: ServiceMetrics, work: WorkQueue,
         watchers: [any AnswerWatcher] = [], drift: DriftMonitors? = nil, kept: PictureKeeper? = nil

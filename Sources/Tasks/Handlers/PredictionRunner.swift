@@ -32,6 +32,7 @@ package struct PredictionRunner<Job: PredictionTask>: Sendable {
         ) { (request, choice) async throws(ServiceError) in try await respond(to: request, choice) }
     }
 
+    // Long: the steps of each prediction, in their order.
     private func respond(to request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> HTTPResponse {
         try request.head.refuseContentCodings()
         var query = query

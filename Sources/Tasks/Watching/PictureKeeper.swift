@@ -49,7 +49,7 @@ package final class PictureKeeper: AnswerWatcher {
     /// The reasons to keep the picture of an answer; empty for none.
     static func reasons(_ result: ClassificationResult, margin: Double) -> Set<KeptReason> {
         var reasons: Set<KeptReason> = []
-        // An answer that abstains (`coverage`) is uncertain too: to be added here when results say so.
+        if result.abstain == true { reasons.insert(.uncertain) }
         if let certainty = result.certainty, certainty.count > 1, Double(certainty.margin) < margin {
             reasons.insert(.uncertain)
         }
