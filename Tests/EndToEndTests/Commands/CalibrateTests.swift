@@ -231,7 +231,7 @@ struct CalibrateTests {
         let failing = try Daemon(
             ["--models", folder.appendingPathComponent("models").path], waitUntilReady: false)
         #expect(
-            eventually {
+            try eventually {
                 let model = try Curl.run(failing.url + "/v1/models/digits").json
                 return model["state"] as? String == "failed"
                     && (model["reason"] as? String)?.contains("\"format\": is missing") == true

@@ -134,7 +134,7 @@ struct KeepingTests {
                 try? KeepingDaemon.picture(number).write(to: file)
                 return ["-F", "image=@\(file.path)"]
             }
-            let before = try server.names.filter { $0.utf8.count == 64 }
+            let before = server.names.filter { $0.utf8.count == 64 }
             #expect(try Curl.run(server.url + "/v1/models/digits/classify", form).status == 200)
             usleep(UInt32.random(in: 0..<40_000, using: &random))
             try server.server.restart(killing: true)
