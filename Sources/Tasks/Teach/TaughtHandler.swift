@@ -193,6 +193,7 @@ package struct TaughtHandler: CallHandler {
                 await repository.loadEager()
             }
         }
+        await call.parts.drift?.forget(name)
         return HTTPResponse(status: .noContent)
     }
 

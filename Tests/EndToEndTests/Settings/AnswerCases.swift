@@ -107,6 +107,48 @@ extension SettingsCase {
             },
         ])
 
+    private static func drift(_ running: Running) throws -> [String: Any] {
+        try Curl.run(running.url + "/v1/models/digits/drift").json
+    }
+
+    private static func count(_ state: [String: Any], _ span: String) -> Int {
+        (state[span] as? [String: Any])?["pictures"] as? Int ?? -1
+    }
+
+    /// Two different pictures by turns: with one in a second counted, hardly any of them would.
+    static let drift = SettingsCase(
+        title: "drift",
+        settings: ["drift": "true", "drift_every": "0", "drift_reference": "100", "drift_pictures": "1000"],
+        checks: [
+            "drift": { running in
+                let answer = try Curl.run(running.url + "/v1/models/digits/drift")
+                return unless(answer.status == 200 && answer.json["signals"] is [Any], answer.text)
+            },
+            "drift_every": { running in
+                let form = Array(repeating: ["-F", "image=@\(seven.path)"], count: 50).flatMap { $0 }
+                for _ in 0..<3 { _ = try Curl.run(running.url + "/v1/classify", form) }
+                let holds = try eventually(within: 10) { count(try drift(running), "recent") >= 150 }
+                return unless(holds, "\(try drift(running))")
+            },
+            "drift_reference": { running in
+                let state = try drift(running)
+                return unless(count(state, "reference") == 100 && state["state"] as? String != "learning", "\(state)")
+            },
+            "drift_pictures": { running in
+                // A picture that is black: the evidence of seven signals passes 7,000, and not 7 times 3,600,000.
+                let black = CancellationPicture.png(width: 64, height: 64)
+                var state: [String: Any] = [:]
+                for _ in 0..<60 where state["state"] as? String != "drifted" {
+                    _ = try Curl.run(running.url + "/v1/classify", ["--data-binary", "@-"], input: black)
+                    usleep(10_000)
+                    state = try drift(running)
+                }
+                let evidence = (state["signals"] as? [[String: Any]] ?? []).compactMap { $0["evidence"] as? Double }
+                return unless(
+                    state["state"] as? String == "drifted" && (evidence.max() ?? 0) < 7 * 3_600_000, "\(state)")
+            },
+        ])
+
     /// Every line is a JSON object; a request's line has its fields, and nothing of the request's content.
     private static let jsonLines: Check = { running in
         let secret = "s3cr3t-s3cr3t-s3cr3t"

@@ -7,7 +7,8 @@ import Testing
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct EverySettingTests {
     static let cases: [SettingsCase] = [
-        .answers, .sharing, .pipelines, .readers, .quiet, .tokens, .proxies, .reports, .limits, .connections, .totals,
+        .answers, .sharing, .drift, .pipelines, .readers, .quiet, .tokens, .proxies, .reports, .limits, .connections,
+        .totals,
         .decoding,
         .shapes,
         .queue,
