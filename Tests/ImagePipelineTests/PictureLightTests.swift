@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test("the light is that of the picture, whatever the tensor's form", arguments: forms)
-    func forms(_ spec: ImageTensorSpec) throws {
+    func lightOfForm(_ spec: ImageTensorSpec) throws {
         try Self.expect(
             try Self.light(Self.picture(21, 13), spec), 0.455283, 0.322044, 0.245297,
             within: spec.element == .float16 ? 1e-3 : 1e-5)

@@ -410,6 +410,52 @@ class TextTests(unittest.TestCase):
                 client.search("parts")
 
 
+class DriftTests(unittest.TestCase):
+    """By the contract: a server that answers as the route of drift does."""
+
+    ANSWER = {
+        "state": "drifted", "since": "2026-12-01T10:00:00Z",
+        "reference": {"pictures": 2000, "from": "2026-11-30T10:00:00Z", "to": "2026-11-30T12:00:00Z"},
+        "recent": {"pictures": 0, "from": None, "to": None},
+        "signals": [
+            {"name": "confidence", "reference": 0.91, "recent": 0.62, "evidence": 41200000.0, "drifted": True},
+            {"name": "vector", "reference": None, "recent": None, "evidence": 0, "drifted": False},
+        ],
+    }
+
+    def check(self, found):
+        self.assertEqual((found.state, found.since), ("drifted", "2026-12-01T10:00:00Z"))
+        self.assertEqual((found.reference.pictures, found.reference.last), (2000, "2026-11-30T12:00:00Z"))
+        self.assertEqual((found.recent.pictures, found.recent.first), (0, None))
+        first, last = found.signals
+        self.assertEqual((first.name, first.reference, first.recent, first.drifted), ("confidence", 0.91, 0.62, True))
+        self.assertEqual((last.name, last.reference, last.evidence, last.drifted), ("vector", None, 0.0, False))
+
+    def test_drift_is_read_and_learned_anew(self):
+        import json
+
+        body = answer(json.dumps(self.ANSWER).encode())
+        with Scripted(answering(body, body)) as server, Client(server.url) as client:
+            self.check(client.drift("a b"))
+            self.check(client.drift("digits", relearn=True))
+            self.assertEqual(
+                [head.split(" HTTP")[0] for head, _ in server.requests],
+                ["GET /v1/models/a%20b/drift", "POST /v1/models/digits/drift"])
+            self.assertEqual(json.loads(server.requests[1][1]), {"reference": "recent"})
+            self.assertIn("application/json", server.requests[1][0])
+
+    def test_drift_with_asyncio(self):
+        import asyncio
+        import json
+
+        async def read(url):
+            async with AsyncClient(url) as client:
+                return await client.drift("digits")
+
+        with Scripted(answering(answer(json.dumps(self.ANSWER).encode()))) as server:
+            self.check(asyncio.run(read(server.url)))
+
+
 class TeachTests(unittest.TestCase):
     """By the contract: a server that answers as the routes of taught models do."""
 

@@ -17,8 +17,9 @@ from ._frame import Frame
 from ._daemon import LocalDaemon
 from ._plan import Image
 from ._results import (
-    AnomalyResult, Box, Character, Classification, ClassifyResult, Detection, DetectResult, EmbedResult, Evaluation, Example, Kept,
-    Keypoint, KeypointsResult, Line, Model, Near, Picture, Point, PredictResult, ReadResult, SearchResult, Segment, SegmentResult, Taught, TaughtClass,
+    AnomalyResult, Box, Character, Classification, ClassifyResult, Detection, DetectResult, Drift, DriftSignal, DriftSpan, EmbedResult,
+    Evaluation, Example, Kept, Keypoint, KeypointsResult, Line, Model, Near, Picture, Point, PredictResult, ReadResult, SearchResult, Segment,
+    SegmentResult, Taught, TaughtClass,
 )
 from ._version import __version__
 
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from . import dask, ray, spark, stores
 
 __all__ = [
-    "AnomalyResult", "AsyncClient", "Box", "Character", "Classification", "ClassifyResult", "Client", "DetectResult", "Detection", "EmbedResult",
-    "Evaluation", "Example", "Frame", "Image", "Kept", "Keypoint", "KeypointsResult", "Line", "LocalDaemon", "Model", "Near", "OcelliError", "Picture",
+    "AnomalyResult", "AsyncClient", "Box", "Character", "Classification", "ClassifyResult", "Client", "DetectResult", "Detection", "Drift",
+    "DriftSignal", "DriftSpan", "EmbedResult", "Evaluation", "Example", "Frame", "Image", "Kept", "Keypoint", "KeypointsResult", "Line",
+    "LocalDaemon", "Model", "Near", "OcelliError", "Picture",
     "Point", "PredictResult", "ReadResult", "SearchResult", "Segment", "SegmentResult", "Taught", "TaughtClass", "__version__", "dask", "ray", "spark", "stores",
 ]
 

@@ -14,8 +14,8 @@ from ._errors import OcelliError
 from ._plan import Exchange, Image, Orientation, Plan, Query, Read, Revive
 from ._pool import Deadline
 from ._results import (
-    AnomalyResult, ClassifyResult, DetectResult, EmbedResult, Example, Kept, KeypointsResult, Model, PredictResult, ReadResult, SearchResult,
-    SegmentResult, Taught,
+    AnomalyResult, ClassifyResult, DetectResult, Drift, EmbedResult, Example, Kept, KeypointsResult, Model, PredictResult, ReadResult,
+    SearchResult, SegmentResult, Taught,
 )
 from ._wire import Address, Buffer, ClosedEarly, Request, Response, ResponseParser
 
@@ -311,6 +311,10 @@ class AsyncClient:
             return [_results.model(each) for each in answer["models"]]
 
         return await self._run(_plan.got("/v1/models", self._retries, read), timeout)
+
+    async def drift(self, model: str, *, relearn: bool = False, timeout: Optional[float] = None) -> Drift:
+        """As `Client.drift`."""
+        return await self._run(_plan.drift(model, relearn, self._retries), timeout)
 
     # MARK: Taught models
 

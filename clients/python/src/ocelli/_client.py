@@ -10,8 +10,8 @@ from ._errors import OcelliError
 from ._plan import Exchange, Image, Orientation, Plan, Query, Read, Revive, Wait
 from ._pool import Closed, Deadline, Pool
 from ._results import (
-    AnomalyResult, ClassifyResult, DetectResult, EmbedResult, Example, Kept, KeypointsResult, Model, PredictResult, ReadResult, SearchResult,
-    SegmentResult, Taught,
+    AnomalyResult, ClassifyResult, DetectResult, Drift, EmbedResult, Example, Kept, KeypointsResult, Model, PredictResult, ReadResult,
+    SearchResult, SegmentResult, Taught,
 )
 from ._wire import Address, Request
 
@@ -366,6 +366,19 @@ class Client:
             return [_results.model(each) for each in answer["models"]]
 
         return self._run(_plan.got("/v1/models", self._retries, read), timeout)
+
+    def drift(self, model: str, *, relearn: bool = False, timeout: Optional[float] = None) -> Drift:
+        """Whether a model's pictures, and its answers, are still like the first ones (the server's setting ``drift``).
+
+        Args:
+            model: the model's name, or a taught model's.
+            relearn: True begins to learn the reference from the next pictures; it takes a token of the class ``admin``.
+            timeout: seconds for this call, in place of the client's.
+
+        Raises:
+            OcelliError: ``not_found`` if the model is not watched, ``model_not_found`` if it does not exist.
+        """
+        return self._run(_plan.drift(model, relearn, self._retries), timeout)
 
     # MARK: Taught models
 

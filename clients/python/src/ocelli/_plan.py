@@ -236,6 +236,20 @@ def got(path: str, retries: int, take: Callable[[Any], Value]) -> Plan[Value]:
     return take(response.json())
 
 
+def drift(name: str, relearn: bool, retries: int) -> Plan[_results.Drift]:
+    """A model's drift as it is, or after its reference is learned anew."""
+    path = f"/v1/models/{quoted(name)}/drift"
+    if not relearn:
+        return got(path, retries, _results.drift)
+    return _learned(path, retries)
+
+
+def _learned(path: str, retries: int) -> Plan[_results.Drift]:
+    body = json.dumps({"reference": "recent"}).encode()
+    response = yield from asked(Request("POST", path, [body], "application/json"), retries)
+    return _results.drift(response.json())
+
+
 def one(task: Task, image: Image, to: str, retries: int, labels: Sequence[str] = ()) -> Plan[Any]:
     """The answer for one picture."""
     data: Buffer = yield Read(image)

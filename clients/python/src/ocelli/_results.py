@@ -349,6 +349,44 @@ class SearchResult:
 
 
 @dataclasses.dataclass(frozen=True)
+class DriftSpan:
+    """Some pictures of a model, in the order in which they came."""
+
+    pictures: int
+    #: When the first and the last of them came (ISO 8601); None without a picture.
+    first: Optional[str]
+    last: Optional[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class DriftSignal:
+    """What is measured of each picture of a model, or of its answer."""
+
+    #: ``confidence``, ``entropy``, ``labels``, ``brightness``, ``contrast``, ``sharpness``, ``size``, ``known`` or ``vector``.
+    name: str
+    #: The means of the reference and of the last 200 pictures; None without a picture.
+    reference: Optional[float]
+    recent: Optional[float]
+    #: The evidence of a change; about the number of pictures since the reference, if there was none.
+    evidence: float
+    drifted: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Drift:
+    """Whether a model's pictures, and its answers, are still like the first ones."""
+
+    #: ``learning``, ``steady`` or ``drifted``.
+    state: str
+    #: When that began (ISO 8601).
+    since: str
+    reference: DriftSpan
+    recent: DriftSpan
+    signals: tuple[DriftSignal, ...]
+    raw: Mapping[str, Any] = dataclasses.field(repr=False, compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
 class Taught:
     """A taught model: a classifier made of an embedding model and of examples."""
 
@@ -516,3 +554,22 @@ def taught(answers: list[Mapping[str, Any]], errors: list[OcelliError]) -> Taugh
             Example(str(one["id"]), str(one["label"]), bool(one.get("new", True)))
             for answer in answers for one in answer.get("added") or ()),
         tuple(failed + errors), last)
+
+
+def _drift_span(answer: Any) -> DriftSpan:
+    return DriftSpan(int(answer["pictures"]), answer.get("from"), answer.get("to"))
+
+
+def drift(answer: Mapping[str, Any]) -> Drift:
+    """The drift of a model, of the server's answer."""
+    signals = tuple(
+        DriftSignal(
+            str(each["name"]), _number(each.get("reference")), _number(each.get("recent")), float(each["evidence"]),
+            bool(each["drifted"]))
+        for each in answer["signals"])
+    return Drift(
+        str(answer["state"]), str(answer["since"]), _drift_span(answer["reference"]), _drift_span(answer["recent"]), signals, answer)
+
+
+def _number(value: Any) -> Optional[float]:
+    return None if value is None else float(value)
