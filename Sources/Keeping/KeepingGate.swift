@@ -56,7 +56,7 @@ package struct KeepingGate: Sendable {
     package mutating func kept(at now: Int) { recent.append(now) }
 
     /// Takes a place in the queue.
-    /// - Returns: why there is none; nil if it is taken.
+    /// - Returns: the reason if there is no place; nil if it is taken.
     package mutating func enter(_ size: Int, at now: Int) -> KeepingRefusal? {
         guard size <= maximumBytes else { return .tooLarge }
         guard isOpen(at: now) else { return .rate }

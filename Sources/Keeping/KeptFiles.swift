@@ -2,7 +2,7 @@ internal import Glibc
 internal import SystemSupport
 
 /// The folder of kept pictures, which only one process may use at a time: for each a file with its bytes, named by its
-/// digest, and a record beside it. Every call blocks.
+/// digest, and a file with its record. Every call blocks.
 ///
 /// A picture is kept as soon as it has a record. Files are written under another name first, so a kill leaves at most
 /// files that the next start removes.

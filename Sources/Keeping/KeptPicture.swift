@@ -40,10 +40,10 @@ package struct KeptPicture: Sendable, Hashable {
     /// The reasons in the order of their declaration.
     package var listed: [String] { KeptReason.allCases.filter(reasons.contains).map(\.rawValue) }
 
-    /// The size of its files: the picture and the record beside it.
+    /// The size of its two files: the bytes and the record.
     var fileBytes: Int { bytes &+ record.count }
 
-    /// An identifier in lower case; nil for text that is none.
+    /// An identifier in lower case; nil for other text.
     package static func id(_ text: some StringProtocol) -> String? {
         guard text.utf8.count == 64 else { return nil }
         var digits: [UInt8] = []
@@ -64,7 +64,7 @@ extension KeptPicture {
     /// The maximum size of a record in bytes.
     static let maximumRecord = 4 << 10
 
-    /// The record beside the picture, as JSON.
+    /// The content of the record file, as JSON.
     var record: [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.object { writer in

@@ -1,6 +1,6 @@
 /// Which pictures are kept, and which go: pure values, without files or a clock.
 package struct KeptShelf: Sendable {
-    /// What may be kept.
+    /// The bounds of the kept pictures.
     package struct Limits: Sendable, Hashable {
         /// The size of all files in bytes.
         package var bytes: Int

@@ -327,7 +327,7 @@ private final class KeptCore: Sendable {
         try files.sync()
     }
 
-    /// Removes a picture whose file cannot be read.
+    /// Removes a picture with a file that cannot be read.
     func removeDamaged(_ picture: KeptPicture) {
         changing.withLock { _ in
             guard shelf.withLock({ $0.picture(picture.id) }) != nil, files.read(picture) == nil else { return }

@@ -315,7 +315,7 @@ package enum SettingsTable {
         settings: [
             .string(
                 "keep_dir", \.keepDirectory,
-                "Folder for pictures that classifiers were not sure of, to be looked at and taught (docs/trust.md). It is created if need "
+                "Folder for pictures that classifiers were not sure of, to be looked at and taught (docs/teach.md). It is created if need "
                     + "be, belongs to one daemon at a time, and must not be in a model folder. Empty: no picture is kept."
             )
             .needingRestart,

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct ShelfTests {
-    /// A picture whose files have about `bytes` bytes.
+    /// A picture with files of about `bytes` bytes.
     private static func picture(
         _ number: Int, time: Int, bytes: Int = 100, model: String = "parts", reasons: Set<KeptReason> = [.uncertain]
     ) -> KeptPicture {

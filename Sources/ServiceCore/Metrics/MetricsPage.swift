@@ -268,7 +268,7 @@ package struct MetricsPage {
             }
         }
         text.family(
-            "ocelli_kept_dropped_total", .counter, "Pictures that were to be kept and were not, by reason.")
+            "ocelli_kept_dropped_total", .counter, "Pictures that could not be kept, by reason.")
         for (reason, count) in metrics.notKept.all(where: { $0[0] > 0 }) {
             text.sample("ocelli_kept_dropped_total", [("reason", reason)], count[0])
         }

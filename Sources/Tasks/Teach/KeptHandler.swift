@@ -153,7 +153,7 @@ package struct KeptHandler: CallHandler {
     }
 }
 
-/// The parameters of a list of kept pictures: whose, why, and the page.
+/// The parameters of a list of kept pictures: the model, the reason, and the page.
 struct KeptQuery: Sendable {
     private(set) var model: String?
     private(set) var reason: KeptReason?

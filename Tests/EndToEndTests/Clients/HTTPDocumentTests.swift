@@ -22,12 +22,15 @@ struct HTTPDocumentTests {
         #expect(document.text.contains("ocelli serve --models models --models Tests/Fixtures/detectors"))
         let taught = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: taught) }
+        let kept = taught.path + "-kept"
+        defer { try? FileManager.default.removeItem(atPath: kept) }
         let embedder = "embedder=" + root.path + "/Tests/Fixtures/observations/embedder"
         let reader = "ocr=" + root.path + "/Tests/Fixtures/readers/models/bars"
         let fasteners = "fasteners=" + root.path + "/Tests/Fixtures/updatable/dense-classifier.mlmodel"
         let daemon = try Daemon(
             models + [
                 "--model", embedder, "--model", reader, "--model", fasteners, "--taught-dir", taught.path,
+                "--keep-dir", kept,
                 "--body-grace", "1s",
             ])
         let guarded = try Daemon(["--tokens-file", tokens.path])

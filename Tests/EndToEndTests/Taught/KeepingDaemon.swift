@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A daemon that keeps the pictures that the digits model is not sure of: those of ``TaughtPicture``, whose margins are
-/// all below 0.9, and none of examples, whose margins are all above 0.9.
+/// A daemon that keeps the pictures that the digits model is not sure of: the margins of ``TaughtPicture`` are all
+/// below 0.9, and those of the pictures in examples are all above 0.9.
 final class KeepingDaemon {
     let server: TaughtDaemon
     /// `keep_dir`

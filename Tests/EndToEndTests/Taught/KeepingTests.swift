@@ -81,7 +81,7 @@ struct KeepingTests {
         try server.classify(Data("no picture".utf8))
         _ = try Curl.run(
             server.url + "/v1/models/embedder/embed", ["--data-binary", "@-"], input: KeepingDaemon.picture(1))
-        // What comes before is settled when this one is kept.
+        // The earlier ones were decided on when this one is kept.
         try server.classify(KeepingDaemon.picture(2))
         #expect(try eventually { try !server.ids().isEmpty })
         #expect(try server.ids() == [KeepingDaemon.sha256(KeepingDaemon.picture(2))])

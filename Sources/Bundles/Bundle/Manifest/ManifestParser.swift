@@ -94,8 +94,10 @@ package struct ManifestParser {
 
     /// The labels of a bundle without a model: its own `labels`, or those of its outputs.
     private func placeholderLabels(_ root: ManifestObject) -> [String] {
-        // The form of the model that is to come.
-        for key in ["model", "inputs", "placeholders", "pipeline", "runtime", "golden"] { _ = root.value(key) }
+        // The form of the later model.
+        for key in ["model", "inputs", "placeholders", "pipeline", "reader", "zero_shot", "runtime", "golden"] {
+            _ = root.value(key)
+        }
         defer { root.refuseUnknownKeys() }
         switch root.value("labels") {
         case .string(let file)?: return ImageNetLabels.named(file) ?? labels(file, "labels") ?? []
