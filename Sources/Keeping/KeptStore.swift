@@ -112,8 +112,8 @@ package final class KeptStore: Sendable {
     }
 
     /// Offers a picture. Never blocks.
-    /// - Returns: work that copies the picture, so that its owner can release it before the disk has taken it; nil if it
-    ///   is not kept.
+    /// - Returns: work that copies the picture, so that its owner can release it before it is written; nil if the
+    ///   picture is not kept.
     package func offer(_ offer: KeepingOffer) -> (@Sendable () -> Void)? {
         let waiting = WaitingPicture(offer), tick = core.clock().tick
         let refusal = core.queue.withLock { queue -> KeepingRefusal? in

@@ -2,6 +2,7 @@ internal import FlowControl
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import Keeping
 internal import Repository
 internal import ServiceCore
 internal import Settings

@@ -1,6 +1,7 @@
 internal import FlowControl
 internal import HTTPWire
 internal import Inference
+internal import Keeping
 package import Repository
 internal import Rollout
 internal import Synchronization
@@ -67,8 +68,8 @@ package final class Shadows: Sendable {
             pair.times = isCandidates ? (times, work.times) : (work.times, times)
         }
         let isListed = repository.compare(pair, of: route.name, candidate: route.candidate)
-        if let image = work.image, Self.differ(pair) {
-            route.keeper?.offer(image, model: route.name, version: answering, reasons: [.disagree])
+        if let keeper = route.keeper, let image = work.image, Self.differ(pair) {
+            keeper.offer(image, model: route.name, version: answering, reasons: [.disagree])
         }
         if isListed, let folder = route.folder, let picture = work.picture() {
             let ids = route.rollout.view.comparison?.differences.map(\.id) ?? []

@@ -82,7 +82,8 @@ package struct KeptHandler: CallHandler {
 
     package func delete(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
         let id = try id()
-        guard try await removed(request, where: { $0.id == id }) > 0 else { throw Self.absence(of: id) }
+        let count = try await removed(request) { (store) throws(KeepingError) in try store.remove([id]) }
+        guard count > 0 else { throw Self.absence(of: id) }
         return HTTPResponse(status: .noContent)
     }
 
@@ -98,14 +99,17 @@ package struct KeptHandler: CallHandler {
         guard let model else {
             throw .badRequest("\"model\" is missing: add ?model=, the model whose kept pictures are deleted")
         }
-        _ = try await removed(request) { $0.model == model }
+        _ = try await removed(request) { (store) throws(KeepingError) in
+            try store.remove { $0.model == model }
+        }
         return HTTPResponse(status: .noContent)
     }
 
-    private func removed(
-        _ request: HTTPRequest, where chosen: @escaping @Sendable (KeptPicture) -> Bool
-    ) async throws(ServiceError) -> Int {
-        let outcome = try await inTurn(request) { store in Removal(store, chosen) }
+    /// The work that removes pictures, and returns their number.
+    private typealias Work = @Sendable (KeptStore) throws(KeepingError) -> Int
+
+    private func removed(_ request: HTTPRequest, _ work: @escaping Work) async throws(ServiceError) -> Int {
+        let outcome = try await inTurn(request) { store in Removal(store, work) }
         do throws(KeepingError) {
             return try outcome.result.get()
         } catch {
@@ -118,9 +122,9 @@ package struct KeptHandler: CallHandler {
     private struct Removal: Sendable {
         let result: Result<Int, KeepingError>
 
-        init(_ store: KeptStore, _ chosen: @escaping @Sendable (KeptPicture) -> Bool) {
+        init(_ store: KeptStore, _ work: Work) {
             do throws(KeepingError) {
-                result = .success(try store.remove(where: chosen))
+                result = .success(try work(store))
             } catch {
                 result = .failure(error)
             }

@@ -324,6 +324,56 @@ class TaughtTests(unittest.TestCase):
         self.assertEqual((taught.classes[0].label, result.classifications[0].label), ("seven", "seven"))
 
 
+class KeptTests(unittest.TestCase):
+    """Kept pictures, with the real daemon."""
+
+    def setUp(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.url = self.enterContext(support.daemon("--models=models", f"--keep-dir={folder}/kept", "--keep-margin=1"))
+
+    def kept(self, client, count):
+        for _ in range(200):
+            kept = client.kept()
+            if len(kept) == count:
+                return kept
+            time.sleep(0.05)
+        self.fail(f"{len(kept)} pictures are kept")
+
+    def test_kept_pictures_are_listed_read_and_deleted(self):
+        with Client(self.url) as client:
+            client.classify(SEVEN)
+            one, = self.kept(client, 1)
+            self.assertEqual((one.id, one.model, one.version), (hashlib.sha256(SEVEN).hexdigest(), "digits", "1"))
+            self.assertEqual((one.why, one.bytes, one.type), (("uncertain",), len(SEVEN), "image/png"))
+            self.assertEqual(client.kept_picture(one.id), SEVEN)
+            self.assertEqual((client.kept(model="other"), client.kept(why="unknown")), ([], []))
+            client.classify(EXAMPLES / "three.png")
+            self.kept(client, 2)
+            client.delete_kept(one.id)
+            self.assertEqual(len(client.kept(model="digits", why="uncertain")), 1)
+            client.delete_kept(model="digits")
+            self.assertEqual(client.kept(), [])
+            for arguments in [{}, {"id": one.id, "model": "digits"}]:
+                with self.assertRaises(TypeError):
+                    client.delete_kept(**arguments)
+            for ask in [client.kept_picture, client.delete_kept]:
+                with self.assertRaises(OcelliError) as caught:
+                    ask(one.id)
+                self.assertEqual(caught.exception.status, 404)
+
+    def test_asyncio(self):
+        async def ask(id):
+            async with AsyncClient(self.url) as client:
+                before, picture = await client.kept(), await client.kept_picture(id)
+                await client.delete_kept(id)
+                return before, picture, await client.kept()
+
+        with Client(self.url) as client:
+            client.classify(SEVEN)
+            one, = self.kept(client, 1)
+        self.assertEqual(asyncio.run(ask(one.id)), ([one], SEVEN, []))
+
+
 WORDS = ROOT.parent / "shared/data/words"
 
 

@@ -2,6 +2,7 @@ internal import EngineAPI
 internal import FileFormats
 internal import ImagePipeline
 package import JSON
+internal import ModelFacts
 
 /// Reads `model.json` into a ``ModelManifest``, and collects all errors.
 package struct ManifestParser {
