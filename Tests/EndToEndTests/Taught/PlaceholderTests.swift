@@ -78,7 +78,7 @@ struct PlaceholderTests {
 
     @Test("a placeholder with wrong labels fails with the reason")
     func wrongLabelsAreSaid() throws {
-        let server = try TaughtDaemon(["--ready-when", "digits"]) { models in
+        let server = try TaughtDaemon { models in
             try Self.write("parts", ", \"labels\": [7]", in: models)
         }
         let listed = try server.get("/v1/models/parts").json
