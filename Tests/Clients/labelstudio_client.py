@@ -110,7 +110,7 @@ class LabelStudio:
             return log.read()[-6000:].decode(errors="replace")
 
     def __enter__(self):
-        end = time.monotonic() + 600
+        end = time.monotonic() + 1200
         while time.monotonic() < end:
             if self.process.poll() is not None:
                 raise SystemExit(f"Label Studio ended with {self.process.returncode}:\n{self.words()}")
