@@ -1,7 +1,7 @@
 internal import FlowControl
-package import HTTPServer
+internal import HTTPServer
 internal import HTTPWire
-package import Inference
+internal import Inference
 internal import JSON
 internal import ServiceCore
 

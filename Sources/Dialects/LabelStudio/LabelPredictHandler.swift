@@ -157,9 +157,10 @@ package struct LabelPredictHandler: CallHandler {
             encode &+= note.encode
         }
         let works = notes.compactMap(\.afterSend)
+        var afterSend: (@Sendable () -> Void)?
+        if !works.isEmpty { afterSend = { for work in works { work() } } }
         return RequestNote(
             model: first.model, times: times, recv: first.recv, encode: encode, device: first.device,
-            isWhole: notes.allSatisfy(\.isWhole),
-            afterSend: works.isEmpty ? nil : { for work in works { work() } })
+            isWhole: notes.allSatisfy { $0.isWhole }, afterSend: afterSend)
     }
 }

@@ -8,6 +8,7 @@ internal import Repository
 internal import ServiceCore
 internal import SystemSupport
 internal import Tasks
+internal import Teaching
 internal import WireFormats
 
 /// The question of a control tag.
@@ -137,7 +138,10 @@ struct LabelTask: PredictionTask {
         switch output {
         case .classes(let result): return writer.results(of: result).bytes
         case .observed(let result):
-            return try writer.results(of: result) { isCancelled() || run.isLate }.bytes
+            let deadline = run.options.deadline
+            return try writer.results(of: result) {
+                isCancelled() || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
+            }.bytes
         }
     }
 
