@@ -1,4 +1,4 @@
-package import Calibration
+internal import Calibration
 package import FlowControl
 package import Teaching
 
