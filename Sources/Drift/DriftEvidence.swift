@@ -10,7 +10,7 @@ struct DriftEvidence: Sendable, Equatable {
     /// The maximum of a sum: beyond it a sum would become infinite, and infinity times 0 is not a number. No threshold
     /// is near it.
     static let most = 1e300
-    /// What the bets multiply.
+    /// The factors of the bets.
     private static let stakes = SIMD8<Double>(-2, -1, 1, 2, -2, -1, 1, 2)
 
     /// The sums: four that bet on p, and four on |2 p - 1|.

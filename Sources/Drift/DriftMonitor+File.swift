@@ -4,13 +4,13 @@ internal import JSON
 // The file of a monitor: JSON of at most a few hundred kilobytes, with all numbers in full, so that a monitor that is
 // read again continues exactly as if it had not been written.
 
-/// A monitor with what it watches.
+/// A monitor, with the model and the version that it watches.
 package struct DriftRecord: Sendable, Equatable {
     /// The name of the model.
     package let model: String
     /// The version that answers: another learns anew.
     package let version: String
-    /// The digest of the files of what answers; empty while it is not known.
+    /// The digest of the files of the version; empty while it is not known.
     package let files: String
     package var monitor: DriftMonitor
 

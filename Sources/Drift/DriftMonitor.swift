@@ -1,7 +1,7 @@
 /// Whether the pictures of a model, and its answers, are still like those of the reference: the first pictures that it
 /// saw. A pure value: time and random numbers come from outside.
 package struct DriftMonitor: Sendable, Equatable {
-    /// What is known of the pictures.
+    /// The state of a monitor.
     package enum State: String, Sendable, CaseIterable {
         /// The reference is not complete.
         case learning
@@ -131,7 +131,7 @@ package struct DriftMonitor: Sendable, Equatable {
         }
     }
 
-    /// The words for the log after a change of state: what has drifted, and from which mean to which.
+    /// The words for the log after a change of state: the signals that have drifted, and their means before and after.
     package var finding: String {
         readings.filter(\.hasDrifted).map { reading in
             func text(_ mean: Double?) -> String { mean.map { "\(($0 * 1_000).rounded() / 1_000)" } ?? "no picture" }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What is measured of each picture and its answer, in the order of answers and of files.
+/// A measurement of each picture and its answer, in the order of answers and of files.
 package enum DriftSignal: String, Sendable, CaseIterable {
     case confidence, entropy, labels, brightness, contrast, sharpness, size, known, vector
 
@@ -57,6 +57,6 @@ package struct DriftObservation: Sendable {
     }
 
     /// Sets the signal ``DriftSignal/known``.
-    /// - Parameter distance: the cosine distance to what was taught, from 0 to 2.
+    /// - Parameter distance: the cosine distance to the taught examples, from 0 to 2.
     package mutating func setDistance(_ distance: Float) { self[.known] = Double(distance) / 2 }
 }

@@ -4,7 +4,7 @@ struct SignalMonitor: Sendable, Equatable {
     static let recentCount = 200
 
     /// The pictures of the reference and all since: each that was tested joins, because p-values against a fixed
-    /// reference alone depend on each other.
+    /// reference depend on each other.
     var counts = CellCounts()
     var evidence = DriftEvidence()
     /// The number of pictures in the reference, and the sum of their values.

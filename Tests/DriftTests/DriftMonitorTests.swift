@@ -37,7 +37,7 @@ import Testing
         #expect(monitor.finding.hasPrefix("signal brightness: 0.") && monitor.finding.hasSuffix(" recently"))
     }
 
-    /// All in one cell: the p-value is u alone, and the evidence that of uniform numbers.
+    /// All in one cell: the p-value is u, and the evidence that of uniform numbers.
     @Test("pictures that are all the same are no evidence of a change")
     func ties() {
         var random = SplitMix(seed: SplitMix.seed(for: "ties"))

@@ -1,10 +1,11 @@
 import ImagePipeline
 import Testing
 
-/// The light of pixels, measured from tensors. Expected values: numpy, from the levels of the picture (mean and deviation
-/// of 0.299 R + 0.587 G + 0.114 B, mean of the absolute steps to the right and below), at the same rows and columns.
+/// The light of pixels, measured from tensors. Expected values: numpy, from the levels of the picture (mean and
+/// deviation of 0.299 R + 0.587 G + 0.114 B, mean of the absolute steps to the right and below), at the same rows and
+/// columns.
 @Suite struct PictureLightTests {
-    /// A picture as PPM, whose levels follow a formula that numpy computes too.
+    /// A picture as PPM. Its levels follow a formula that numpy computes too.
     private static func picture(_ width: Int, _ height: Int) -> [UInt8] {
         var bytes = Array("P6 \(width) \(height) 255\n".utf8)
         for y in 0..<height {

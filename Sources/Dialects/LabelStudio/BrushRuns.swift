@@ -1,6 +1,7 @@
-/// Writes masks as Label Studio's run lengths, which its editor and its SDK decode: 32 bits with the number of bytes of a
-/// picture in RGBA; 5 bits with the length of a value less one; 4 times 4 bits with the lengths of counts less one; then
-/// the runs, each a bit (1: one value, repeated), 2 bits with the length of its count, the count less one, the value.
+/// Writes masks as Label Studio's run lengths, which its editor and its SDK decode: 32 bits with the number of bytes of
+/// a picture in RGBA; 5 bits with the length of a value less one; 4 times 4 bits with the lengths of counts less one;
+/// then the runs, each a bit (1: one value, repeated), 2 bits with the length of its count, the count less one, the
+/// value.
 package struct BrushRuns {
     package private(set) var bytes: [UInt8] = []
     private var buffer: UInt64 = 0

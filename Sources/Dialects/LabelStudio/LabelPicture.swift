@@ -43,8 +43,8 @@ struct LabelPicture: Sendable {
         }
     }
 
-    /// The path that a local file's address names; nil for another address. Label Studio writes its own address before it
-    /// if it knows that.
+    /// The path that a local file's address names; nil for another address. Label Studio writes its own address before
+    /// it if it knows that.
     private static func file(_ text: String) -> String? {
         let route = "/data/local-files/"
         var rest = Substring(text)

@@ -6,8 +6,8 @@ internal import Settings
 package import Tasks
 package import WireFormats
 
-/// Answers `POST /setup` and `GET /versions` of Label Studio: the versions of the models. The access token of `/setup` is
-/// not read.
+/// Answers `POST /setup` and `GET /versions` of Label Studio: the versions of the models. The access token of `/setup`
+/// is not read.
 package struct LabelSetupHandler: CallHandler {
     private let call: Call
 

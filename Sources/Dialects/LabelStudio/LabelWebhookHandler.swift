@@ -9,8 +9,8 @@ package import Tasks
 internal import Teaching
 package import WireFormats
 
-/// Answers `POST /webhook` of Label Studio: annotations teach the taught models that the label config names, and deleted
-/// ones are forgotten.
+/// Answers `POST /webhook` of Label Studio: annotations teach the taught models that the label config names, and
+/// deleted ones are forgotten.
 package struct LabelWebhookHandler: CallHandler {
     private let call: Call
     private let taught: TaughtModels
@@ -102,8 +102,8 @@ package struct LabelWebhookHandler: CallHandler {
         }
     }
 
-    /// The name of an example that an annotation teaches; nil to keep the one that it has, of an example that was taught
-    /// otherwise with the same label.
+    /// The name of an example that an annotation teaches; nil to keep the one that it has, of an example that was
+    /// taught otherwise with the same label.
     private static func name(_ id: Int?, _ known: Example?, _ label: String) -> String? {
         guard let id else { return nil }
         guard let known, known.label == label else { return AnnotationName(id).text }

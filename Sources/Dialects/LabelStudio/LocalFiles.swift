@@ -37,8 +37,8 @@ package struct LocalFiles: Sendable {
             path.hasPrefix(FilePath.start(inside: root))
         else { throw Self.absence }
         var status = stat()
-        // Checked before opening, because opening a device may have side effects, and again afterwards, because the file
-        // may have been replaced.
+        // Checked before opening, because opening a device may have side effects, and again afterwards, because the
+        // file may have been replaced.
         guard lstat(path, &status) == 0 else { throw Self.absence }
         try check(status)
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)

@@ -7,7 +7,8 @@ package struct MaskRows {
     private var left: Int
     private var masks: [Int: (runs: [Int], end: Int)] = [:]
 
-    /// - Parameter maximum: the maximum number of runs of all masks together; what comes after them is out of all masks.
+    /// - Parameter maximum: the maximum number of runs of all masks together; what comes after them is out of all
+    ///   masks.
     package init(width: Int, height: Int, maximum: Int) {
         (self.width, self.height, left) = (width, height, maximum)
     }

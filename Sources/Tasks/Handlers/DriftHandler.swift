@@ -17,7 +17,7 @@ package struct DriftHandler: CallHandler {
     /// The maximum size of a body, in bytes.
     private static let largest = 1 << 10
 
-    /// Refuses, with 404, a model that does not exist or whose pictures are not watched.
+    /// Refuses, with 404, a model that does not exist, or is not watched.
     package init(_ call: Call) throws(ServiceError) {
         self.call = call
         let name = call.path.name

@@ -119,7 +119,7 @@ package struct ModelChoice: Sendable {
     /// If a request assigned to the candidate fails with a 500, the serving version answers it; if that succeeds, the
     /// error is reported to the rollout, which ends the candidate. A late answer of the candidate leaves no time for
     /// the serving version; it is reported too, and ends the candidate if it is usual.
-    /// - Parameter sharing: nil for a prediction whose answer is only a part of the request's.
+    /// - Parameter sharing: nil for a prediction that answers only a part of the request.
     package func answer(
         _ request: HTTPRequest, of prediction: PredictionCall, sharing: SharedPredictions?
     ) async throws(ServiceError) -> HTTPResponse {

@@ -18,7 +18,7 @@ struct DriftFiles: Sendable {
 
     /// Reads the files.
     /// - Parameter most: the maximum number of files.
-    /// - Returns: what they hold, and a sentence for each file that cannot be used.
+    /// - Returns: their records, and a sentence for each file that cannot be used.
     func read(most: Int) -> (records: [DriftRecord], problems: [String]) {
         var records: [DriftRecord] = [], problems: [String] = []
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

@@ -9,8 +9,8 @@ internal import Synchronization
 internal import SystemSupport
 internal import Teaching
 
-/// The monitors for drift of all models, one for each version that answers: what counts, what is kept on the disk, and
-/// what the log says. Thread-safe.
+/// The monitors for drift of all models, one for each version that answers. It decides which pictures count, keeps the
+/// states on the disk, and logs their changes. Thread-safe.
 package final class DriftMonitors: AnswerWatcher {
     private let table: Mutex<DriftTable>
     /// The setting `drift`, which every request reads.
@@ -22,10 +22,10 @@ package final class DriftMonitors: AnswerWatcher {
     private let saving = Mutex(())
     private let log: Log
 
-    /// The time between two writes of what has changed: a process that is killed loses the pictures since.
+    /// The time between two writes of changed states: a process that is killed loses the pictures since.
     private static let interval = Duration.seconds(30)
 
-    /// Reads what is kept. Blocks.
+    /// Reads the kept states. Blocks.
     package init(_ repository: ModelRepository, taught: TaughtModels?, settings: Settings, log: Log) {
         self.repository = repository
         self.taught = taught
@@ -45,7 +45,7 @@ package final class DriftMonitors: AnswerWatcher {
         table.withLock { $0.use(settings) }
     }
 
-    /// Begins to write what has changed from time to time.
+    /// Begins to write changed states from time to time.
     package func begin() {
         Task { [weak self] in
             while true {
@@ -56,7 +56,7 @@ package final class DriftMonitors: AnswerWatcher {
         }
     }
 
-    /// Writes what has changed, for the last time.
+    /// Writes changed states for the last time.
     package func end() async {
         isStopped.store(true, ordering: .relaxed)
         await save()
@@ -149,7 +149,7 @@ package final class DriftMonitors: AnswerWatcher {
 
     // MARK: Files
 
-    /// Writes what has changed, on another thread.
+    /// Writes changed states on another thread.
     private func save() async {
         guard let files else { return }
         await BackgroundThread.run { [self] in

@@ -3,7 +3,7 @@ internal import ImagePipeline
 internal import Inference
 
 extension DriftObservation {
-    /// The signals of an answer: those of its picture, and of what was found.
+    /// The signals of an answer: those of its picture, and of its results.
     init(_ report: AnswerReport) {
         self.init()
         switch report.outcome {

@@ -22,7 +22,7 @@ struct DriftTable: Sendable {
         let u: Double
     }
 
-    /// What a picture changed.
+    /// The changes that a picture caused.
     struct Taken: Sendable {
         /// True for the first picture of a version since the start.
         var isNew = false
@@ -63,7 +63,7 @@ struct DriftTable: Sendable {
         UInt64(max(0, min(settings.driftEvery, 1e9)) * 1e9)
     }
 
-    /// Takes what was kept on the disk.
+    /// Takes the states that were kept on the disk.
     mutating func restore(_ record: DriftRecord) {
         let key = Key(model: record.model, version: record.version)
         makeRoom(for: key)
@@ -127,7 +127,7 @@ struct DriftTable: Sendable {
     /// The names of models with a monitor, in their order.
     var names: [String] { Set(entries.keys.map(\.model)).sorted() }
 
-    /// The version whose monitor is shown: the one that serves, otherwise the one that answered last.
+    /// The version of the monitor that is shown: the one that serves, otherwise the one that answered last.
     private func shown(_ name: String, _ serving: String?) -> Key? {
         if let serving { return Key(model: name, version: serving) }
         return entries.keys.filter { $0.model == name }.max { lastUse($0) < lastUse($1) }
