@@ -2,7 +2,7 @@ extension ImagePipeline {
     /// Measures the light of the pixels in a tensor that ``prepare(_:frame:into:options:isCancelled:)`` has filled. The
     /// margins of a picture that does not fill the tensor do not count.
     ///
-    /// At most 64 rows and 64 columns at equal distances are looked at, each pixel with its neighbours to the right and
+    /// At most 32 rows and 32 columns at equal distances are looked at, each pixel with its neighbours to the right and
     /// below, so that it takes the same time for tensors of all sizes.
     ///
     /// - Parameters:
@@ -51,7 +51,7 @@ extension Float: LightElement { fileprivate var number: Float { self } }
 /// Reads the luma (ITU-R BT.601) of some pixels of a tensor, in levels of 0 to 255.
 private struct LightSampler {
     /// The maximum number of rows and of columns that are looked at.
-    private static let most = 64
+    private static let most = 32
 
     private let base: UnsafeRawPointer
     private let x: Range<Int>, y: Range<Int>

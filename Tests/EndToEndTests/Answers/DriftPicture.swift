@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 
 /// Pictures of drawn digits as a camera sees them, as PPM of 64 x 64 pixels: each with its own place, light and noise.
-/// With changes of the camera, at about the strength of severity 3 of `imagecorruptions`.
+/// And changes of the camera, at about the strength of severity 3 of `imagecorruptions`.
 struct DriftPicture {
-    /// A change of a camera.
+    /// A change of the camera, or of the things before it.
     enum Change: String, CaseIterable, Sendable {
         case none, blur, noise, brighter, cast, covered, mix
     }
@@ -28,7 +28,7 @@ struct DriftPicture {
                 var value = level * factor + (change == .brighter ? 70 : 0)
                 // A hand before the lens: dark, and nearly even.
                 if change == .covered { value = 12 + 0.05 * level + Double(index % Self.side) / 16 }
-                // The sum of three uniform numbers has the deviation of a half.
+                // The sum of three uniform numbers has the deviation 0.5.
                 value += deviation * 2 * (uniform() + uniform() + uniform() - 1.5)
                 bytes.append(UInt8(max(0, min(255, value.rounded()))))
             }

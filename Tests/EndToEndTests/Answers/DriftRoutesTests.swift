@@ -128,6 +128,8 @@ struct DriftRoutesTests {
             #expect(MetricsTests.value("ocelli_drifted{model=\"digits\"}", in: metrics) == 1)
             let evidence = "ocelli_drift_evidence{model=\"digits\",signal=\"\(signal)\"}"
             #expect((MetricsTests.value(evidence, in: metrics) ?? 0) > 0)
+            // The last pictures may count a moment after their answers; none may be in the next reference.
+            usleep(300_000)
             let anew = try Curl.run(daemon.url + "/v1/models/digits/drift", Self.learn)
             #expect(anew.json["state"] as? String == "learning" && Self.pictures(anew.json) == 0, "\(anew.text)")
         }
@@ -164,7 +166,7 @@ struct DriftRoutesTests {
             try Self.send(500, .covered, &maker, to: again)
             _ = try Self.wait(again) { $0["state"] as? String == "drifted" }
             let file = folder.appendingPathComponent("drift/digits.1.json")
-            try eventually {
+            eventually {
                 (try? String(contentsOf: file, encoding: .utf8))?.contains("\"state\":\"drifted\"") ?? false
             }
             again.signal(SIGKILL)
@@ -214,7 +216,7 @@ struct DriftRoutesTests {
                 let bundle = folder.appendingPathComponent(name), file = bundle.appendingPathComponent("model.json")
                 try FileManager.default.copyItem(at: source, to: bundle)
                 let text = try String(contentsOf: file, encoding: .utf8)
-                let brace = try #require(text.firstIndex(of: "{"))
+                let brace = text.firstIndex(of: "{") ?? text.startIndex
                 let changed =
                     "{ \"runtime\": { \"drift\": \(drift) }," + text[text.index(after: brace)...]
                 try changed.write(to: file, atomically: true, encoding: .utf8)

@@ -128,7 +128,8 @@ extension SettingsCase {
                 let form = Array(repeating: ["-F", "image=@\(seven.path)"], count: 50).flatMap { $0 }
                 for _ in 0..<3 { _ = try Curl.run(running.url + "/v1/classify", form) }
                 let holds = try eventually(within: 10) { count(try drift(running), "recent") >= 150 }
-                return unless(holds, "\(try drift(running))")
+                let state = try drift(running)
+                return unless(holds, "\(state)")
             },
             "drift_reference": { running in
                 let state = try drift(running)
