@@ -81,7 +81,7 @@ struct SettingsCase: Sendable, CustomTestStringConvertible {
     /// A value in the syntax of the configuration file.
     private static func literal(_ name: String, _ value: String) -> String {
         switch SettingsTable.setting(named: name)?.kind {
-        case .integer, .automaticInteger, .bool: value
+        case .integer, .automaticInteger, .bool, .number: value
         case .strings: "[\"\(value)\"]"
         case .choices: "[\(value.split(separator: ",").map { "\"\($0)\"" }.joined(separator: ", "))]"
         default: "\"\(value)\""
