@@ -129,6 +129,7 @@ package struct LabelWebhookHandler: CallHandler {
     private func forget(
         _ ids: Set<Int>, of models: [TaughtModel], _ request: HTTPRequest, except kept: ExampleID? = nil
     ) async throws(ServiceError) -> Int {
+        let pictures = call.parts.kept
         var forgotten = 0
         for model in models {
             forgotten += try await taught.changeNames(
@@ -137,6 +138,8 @@ package struct LabelWebhookHandler: CallHandler {
                 guard example.id != kept, let name = AnnotationName(name) else { return .kept }
                 guard let rest = name.removing(ids) else { return .forgotten }
                 return rest == name ? .kept : .renamed(rest.text)
+            } forgetting: { (gone) throws(TeachingError) in
+                try pictures?.forget(gone)
             }
         }
         return forgotten

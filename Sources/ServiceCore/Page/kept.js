@@ -22,9 +22,8 @@ async function listKept(isMore) {
       $("kept-list").replaceChildren();
     }
     $("kept-list").append(...answer.kept.map(keptItem));
-    const last = answer.kept[answer.kept.length - 1];
-    keptUntil = last ? last.id : keptUntil;
-    $("kept-more").hidden = answer.kept.length < perPage;
+    keptUntil = answer.next || "";
+    $("kept-more").hidden = !keptUntil;
     tellKept($("kept-list").children.length ? "" : "No picture is kept.");
   } catch (error) {
     $("kept").hidden = refusals.has("v1/kept");

@@ -51,6 +51,7 @@ extension ModelsHandler {
             writer.key("outputs")
             writer.array { _ in }
             writer.member("labels", view.head?.labels.count ?? 0)
+            writeDrift(name, to: &writer)
             writer.key("taught")
             writer.object { writer in
                 writer.member("embedder", view.state.embedder.model)

@@ -1,5 +1,6 @@
 internal import Calibration
 internal import FlowControl
+internal import Drift
 package import HTTPServer
 internal import HTTPWire
 internal import ImagePipeline
@@ -112,8 +113,15 @@ package struct ModelsHandler: CallHandler {
                 writer.member("classes", labels)
                 writer.member("labels", labels.count)
             }
+            writeDrift(highest.name, to: &writer)
             if let model = highest.model { write(model, to: &writer) }
         }
+    }
+
+    /// Writes the state of a model that is watched for drift.
+    func writeDrift(_ name: String, to writer: inout JSONWriter) {
+        guard let monitors = call.parts.drift, monitors.isWatched(name) else { return }
+        writer.member("drift", monitors.status(of: name).monitor.state.rawValue)
     }
 
     private func writeState(_ record: ModelRecord, to writer: inout JSONWriter) {

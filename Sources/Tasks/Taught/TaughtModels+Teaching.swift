@@ -63,10 +63,12 @@ extension TaughtModels {
     /// - Parameters:
     ///   - what: the change, for the log.
     ///   - decide: the change of an example that has a name.
+    ///   - forgetting: called with the examples before they are forgotten. May block.
     /// - Returns: the number of examples that were forgotten.
     package func changeNames(
         of model: TaughtModel, _ what: String, deadline: MonotonicInstant, claim: Claim,
-        _ decide: @escaping @Sendable (_ example: Example, _ name: String) -> NameChange
+        _ decide: @escaping @Sendable (_ example: Example, _ name: String) -> NameChange,
+        forgetting: @escaping @Sendable ([ExampleID]) throws(TeachingError) -> Void
     ) async throws(ServiceError) -> Int {
         let (forgotten, after) = try await change(model, deadline: deadline, claim: claim) {
             (model) throws(TeachingError) in
@@ -80,7 +82,10 @@ extension TaughtModels {
                 }
             }
             if !renamed.isEmpty { _ = try model.teach(renamed, time: TaughtModels.now) }
-            if !gone.isEmpty { try model.forget(gone) }
+            if !gone.isEmpty {
+                try forgetting(Array(gone))
+                try model.forget(gone)
+            }
             return (gone.count, model.view.state)
         }
         guard forgotten > 0 else { return 0 }
