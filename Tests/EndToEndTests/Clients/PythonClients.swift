@@ -51,7 +51,7 @@ enum PythonClients {
     /// True if the environment with the packages of other servers' clients exists; `make setup-tests` creates it.
     static let areServersAvailable = servers.isReady
 
-    /// True if the environment with Label Studio exists; `make setup-tests` creates it.
+    /// True if the environment with Label Studio exists; `scripts/setup-tests --all` creates it.
     static let isLabelStudioAvailable = labelStudio.isReady
 
     /// True if the environment with the hub's own package exists, or could be created.
@@ -67,7 +67,7 @@ enum PythonClients {
     static let serversAbsence =
         "the packages of other servers' clients are not installed: `make setup-tests` installs them"
 
-    static let labelStudioAbsence = "Label Studio is not installed: `make setup-tests` installs it"
+    static let labelStudioAbsence = "Label Studio is not installed: `scripts/setup-tests --all` installs it"
 
     /// Runs Label Studio with Ocelli as its back end.
     static func runLabelStudio(_ arguments: [String]) throws -> Shell.Result {
