@@ -107,10 +107,8 @@ final class KeptFiles: Sendable {
 
     /// Returns when removed and new names are on the disk.
     func sync() throws(KeepingError) {
-        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw KeepingError("open", folder, errno) }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw KeepingError("sync", folder, errno) }
+        let code = DiskSync.folder(folder)
+        guard code == 0 else { throw KeepingError("sync", folder, code) }
     }
 
     /// Writes a file under another name, and renames it when it is on the disk.
@@ -133,7 +131,7 @@ final class KeptFiles: Sendable {
                 done += result
             }
         }
-        if error == 0, fsync(descriptor) != 0 { error = errno }
+        if error == 0 { error = DiskSync.file(descriptor) }
         if error == 0, rename(new, path) != 0 { error = errno }
         guard error == 0 else {
             unlink(new)
