@@ -160,7 +160,8 @@ struct LabelStudioTests {
         }
         // As with a picture in the body: bytes of an unknown format are 415.
         for (image, status) in [
-            ("https://example.com/a.png", 400), ("data:image/png;base64,AAAA", 415), ("/data/local-files/?d=a.png", 400),
+            ("https://example.com/a.png", 400), ("data:image/png;base64,AAAA", 415),
+            ("/data/local-files/?d=a.png", 400),
         ] {
             let answer = try Self.annotate(server, 1, ["Across"], image)
             #expect(answer.status == status, "\(image): \(answer.text)")
