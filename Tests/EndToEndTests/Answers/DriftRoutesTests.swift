@@ -103,12 +103,14 @@ struct DriftRoutesTests {
         .mix: "labels",
     ]
 
-    @Test("each change of the camera is found within 500 pictures and named, and none before; learning anew ends it")
+    @Test("a change of the camera is found within 500 pictures and named, and none before; learning anew ends it")
     func changesAreFound() throws {
         let seed = SplitMix.seed(for: "changesAreFound")
         var maker = DriftPicture(seed: seed)
         let daemon = try Daemon(Self.on)
-        for (change, signal) in Self.named {
+        var random = SplitMix(seed: seed)
+        // A change takes 1,200 pictures: two of them, others with each seed; all in .ci/nightly.
+        for (change, signal) in Self.named.shuffled(using: &random).prefix(LongTests.times(2, long: 6)) {
             try Self.send(200, .none, &maker, to: daemon)
             let learning = try Self.wait(daemon) { Self.pictures($0) == 200 }
             #expect(learning["state"] as? String == "learning", "\(change): \(learning), seed \(seed)")
