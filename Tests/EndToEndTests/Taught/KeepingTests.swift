@@ -96,7 +96,7 @@ struct KeepingTests {
         let id = try KeepingDaemon.sha256(KeepingDaemon.picture(0))
         #expect(try server.delete("/\(id)").status == 204)
         #expect(!server.names.contains { $0.hasPrefix(id) })
-        for path in ["/\(id)", "/none", "/\(id)0", "/%2E%2E", "/\(String(repeating: "g", count: 64))"] {
+        for path in ["/\(id)", "/none", "/\(id)0", "/\(String(repeating: "g", count: 64))"] {
             for answer in [try server.get(path), try server.delete(path)] {
                 #expect(answer.status == 404 && answer.code == "not_found", "\(path): \(answer.text)")
             }
