@@ -42,6 +42,7 @@ import Testing
             "forget_example", "forget_class", "create_taught_model", "delete_taught_model", "serve_taught_version",
             "search_examples", "export_taught_model", "update_model", "deepstack_face_register", "deepstack_face_list",
             "deepstack_face_delete", "kept_pictures", "kept_picture", "delete_kept_pictures", "delete_kept_picture",
+            "labelstudio_setup", "labelstudio_webhook", "drift_learn",
         ]
         var refused: Set<String> = []
         for (path, method) in methods {

@@ -61,8 +61,8 @@ package struct RouteTable: Sendable {
         package let access: AccessClass?
         /// The method's name under `operations` in `openapi.json`.
         package let operation: String
-        /// True if the method loads or unloads models, or changes the serving version: `repository_control` must permit
-        /// it.
+        /// True if the method loads or unloads models, changes the serving version, or discards the reference of drift:
+        /// `repository_control` must permit it.
         package let changesModels: Bool
         /// Decides on a request.
         let decide: Service.Decision

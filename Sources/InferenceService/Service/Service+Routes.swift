@@ -42,7 +42,7 @@ extension Service {
                 .delete(.admin, "rollout_delete", changesModels: true, answered(RolloutHandler.delete))),
             .init(
                 ["/v1/models/{name}/drift"], .get(.read, "drift", computed(DriftHandler.describe)),
-                .post(.admin, "drift_learn", answered(DriftHandler.learn))),
+                .post(.admin, "drift_learn", changesModels: true, answered(DriftHandler.learn))),
             .init(
                 ["/v2"], aliases: ["/v2/"], .get(.read, "server_metadata", answered(MetadataHandler.server))),
             .init(["/v2/health/live"], isProbe: true, .get(.read, "server_live", serverLive)),
