@@ -34,6 +34,7 @@ internal import WireFormats
             Set(paths.keys) == [
                 "/v1/models/\(name)", "/v1/models/\(name)/versions/{version}", "/v1/models/\(name)/classify",
                 "/v1/models/\(name)/versions/{version}/classify", "/v1/models/\(name)/openapi.json",
+                "/v1/models/\(name)/drift",
                 "/v1/taught/\(name)",
                 "/v1/taught/\(name)/examples", "/v1/taught/\(name)/examples/{id}", "/v1/taught/\(name)/classes",
                 "/v1/taught/\(name)/search", "/v1/taught/\(name)/export",

@@ -71,7 +71,7 @@ package enum ModelDocument {
     private static func answers(_ operation: String, _ model: ModelInterface) -> Bool {
         if let route = ModelInterface.Route(rawValue: operation) { return model.answer(route) != nil }
         switch operation {
-        case "model", "model_openapi": return true
+        case "model", "model_openapi", "drift", "drift_learn": return true
         case "predict": return model.predicts
         case "update_model": return model.backend == "coreml"
         case "model_metadata", "model_configuration", "model_infer": return model.predicts

@@ -30,7 +30,7 @@ struct HTTPDocumentTests {
         let daemon = try Daemon(
             models + [
                 "--model", embedder, "--model", reader, "--model", fasteners, "--taught-dir", taught.path,
-                "--keep-dir", kept,
+                "--keep-dir", kept, "--drift",
                 "--body-grace", "1s",
             ])
         let guarded = try Daemon(["--tokens-file", tokens.path])
