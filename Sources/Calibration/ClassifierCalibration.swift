@@ -1,4 +1,4 @@
-/// How unusual a class is for a picture.
+/// The nonconformity of a class: greater for a class that fits a picture less.
 enum Nonconformity {
     /// 1 - the confidence, from 0 to 1. Confidences are sums of rounded numbers, and may slightly exceed 1.
     static func score(_ confidence: Float) -> Double { min(1, max(0, 1 - Double(confidence))) }

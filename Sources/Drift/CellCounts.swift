@@ -44,7 +44,7 @@ struct CellCounts: Sendable, Equatable {
 
     /// The smoothed conformal p-value of a picture that is already counted: the share of all pictures in higher cells,
     /// and of `u` of those in its own.
-    /// - Parameter u: drawn anew from 0 to 1 for each picture.
+    /// - Parameter u: a random number from 0 to 1, another for each picture.
     func pValue(of cell: Int, u: Double) -> Double {
         guard total > 0 else { return u }
         let upTo = before(cell + 1), own = upTo - before(cell)

@@ -1,4 +1,4 @@
-/// Whether the pictures of a model, and its answers, are still like those of the reference: the first pictures that it
+/// Compares the pictures of a model, and its answers, with those of the reference: the first pictures that the model
 /// saw. A pure value: time and random numbers come from outside.
 package struct DriftMonitor: Sendable, Equatable {
     /// The state of a monitor.
@@ -33,7 +33,7 @@ package struct DriftMonitor: Sendable, Equatable {
         package let hasDrifted: Bool
     }
 
-    /// How many pictures the reference has, and at which evidence a signal has drifted.
+    /// The number of pictures of the reference, and the evidence at which a signal has drifted.
     package struct Plan: Sendable, Hashable {
         /// The number of pictures of the reference, at least 1.
         package let reference: Int
@@ -64,7 +64,7 @@ package struct DriftMonitor: Sendable, Equatable {
     /// Takes a picture.
     /// - Parameters:
     ///   - time: when it was answered, in seconds since 1970.
-    ///   - u: drawn anew from 0 to 1 for each picture; it breaks ties.
+    ///   - u: a random number from 0 to 1, another for each picture; it breaks ties.
     /// - Returns: true if the state has changed.
     package mutating func observe(
         _ observation: DriftObservation, at time: Int, u: Double, plan: Plan

@@ -9,8 +9,7 @@ package import SystemSupport
 package import Teaching
 internal import WireFormats
 
-/// Keeps pictures that classifiers were not sure of, by the rules of the settings. Thread-safe; what it is told of
-/// pictures never waits for the disk.
+/// Keeps the pictures of uncertain answers, by the rules of the settings. Thread-safe; no report waits for the disk.
 package final class PictureKeeper: AnswerWatcher {
     private let store: KeptStore
     private let margin: Mutex<Double>
